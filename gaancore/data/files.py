@@ -1,0 +1,91 @@
+"""Read arrays and JSON from files that may be damaged; never unpickles, refuses in one line."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaancore.errors import DataError
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """The array in a `.npy` file. Raises DataError if it is missing, damaged, or holds objects."""
+    _expect_file(path)
+    try:
+        with path.open("rb") as stream:
+            return np.lib.format.read_array(stream, allow_pickle=False)
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
+        raise DataError(_damage(path, ".npy array", str(error))) from error
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a `.npz` file by name. Raises DataError as `read_npy` does."""
+    _expect_file(path)
+    member = "zip directory"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            arrays = {}
+            for member in archive.namelist():
+                with archive.open(member) as stream:
+                    array = np.lib.format.read_array(stream, allow_pickle=False)
+                arrays[member.removesuffix(".npy")] = array
+            return arrays
+    except Exception as error:
+        raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file. Raises DataError if it is missing, invalid, or repeats a key."""
+    _expect_file(path)
+    try:
+        return json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
+    except json.JSONDecodeError as error:
+        problem = f"line {error.lineno}, column {error.colno}: {error.msg}"
+    except UnicodeDecodeError as error:
+        problem = f"byte {error.start}: not UTF-8 text"
+    except (RecursionError, ValueError) as error:  # nested too deeply, or a number of many digits
+        problem = str(error)
+    except _RepeatedKeyError as error:
+        raise DataError(f"{path}: key {error} stands there twice; keep one") from error
+    raise DataError(f"{path}: not valid JSON: {problem}; fetch or export the file again")
+
+
+class _RepeatedKeyError(Exception):
+    pass
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _RepeatedKeyError(repr(key))
+            seen.add(key)
+    return table
+
+
+def _expect_file(path: Path) -> None:
+    try:
+        with path.open("rb") as stream:
+            empty = not stream.read(1)
+    except OSError as error:
+        raise DataError(
+            f"{path}: {error.strerror}; check the path, or fetch or export the file again"
+        ) from error
+    if empty:
+        raise DataError(f"{path}: empty file (0 bytes); fetch or export it again")
+
+
+def _damage(path: Path, what: str, reason: str) -> str:
+    with path.open("rb") as stream:
+        looks_like_a_page = stream.read(64).lstrip().startswith(b"<")
+    if looks_like_a_page:
+        return f"{path}: a web page or XML, not a {what}; download the file itself"
+    first_line = reason.partition("\n")[0]
+    return (
+        f"{path}: not a readable {what}: {first_line} ({path.stat().st_size:,} bytes); "
+        "truncated, damaged or holding Python objects: fetch it again, or save it as plain numbers"
+    )

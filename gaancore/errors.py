@@ -1,0 +1,33 @@
+"""What can go wrong for a reason that a person can mend.
+
+Every one is a single line: what is wrong, where (argument, file, row, id), and what to do. The
+command line prints it and leaves with exit code 2; `--debug` adds the traceback.
+"""
+
+
+class UserError(Exception):
+    """Base of the errors below; anything else that escapes is our own mistake."""
+
+
+class ShapeError(UserError, ValueError):
+    """An array has the wrong shape or dtype: `op: argument: expected ..., got ...`."""
+
+
+class GraphError(UserError, ValueError):
+    """A graph, a node id or a fan-out is not what it claims to be."""
+
+
+class DataError(UserError, ValueError):
+    """A file is missing, damaged, or holds something that cannot be trained on."""
+
+
+class SettingsError(UserError, ValueError):
+    """An option, a configuration file or a combination of settings is not valid."""
+
+
+class DeviceError(UserError, RuntimeError):
+    """The requested device, or its driver or library, is not there."""
+
+
+class TrainingError(UserError, RuntimeError):
+    """Training cannot go on honestly: a gradient, loss or output is not finite."""

@@ -1,0 +1,7 @@
+"""Graphs, bipartite blocks and the neighbour sampler: host side, NumPy and Numba only."""
+
+from gaancore.graph.block import Block, Transpose
+from gaancore.graph.csr import CSRGraph
+from gaancore.graph.sampler import sample_blocks
+
+__all__ = ["Block", "CSRGraph", "Transpose", "sample_blocks"]

@@ -1,0 +1,104 @@
+"""One bipartite layer of a graph: destinations gather from sources."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaancore.errors import GraphError
+from gaancore.graph.checks import columns, integers, offsets, owned, read_only, whole_number
+from gaancore.graph.counting_sort import counting_sort
+from gaancore.graph.hash_set import merge_ids
+
+MAX_SOURCES = np.iinfo(np.int32).max
+
+
+class Transpose(NamedTuple):
+    """A block's edges grouped by source: what a gradient with respect to the sources walks over.
+
+    The edges of source j are the positions p in indptr[j]:indptr[j + 1]; edge p leads to
+    destination indices[p] and is edge edge_ids[p] of the block.
+    """
+
+    indptr: np.ndarray  # (num_src + 1,) int64
+    indices: np.ndarray  # (E,) int32, destination rows, ascending within a source
+    edge_ids: np.ndarray  # (E,) int32 while E < 2^31, else int64
+
+
+class Block:
+    """A CSR matrix whose rows are destinations and whose entries are source rows.
+
+    Destination i gathers from the sources indices[indptr[i]:indptr[i + 1]], its neighbourhood N_i.
+    The destinations are the first num_dst sources, in the same order, so a layer finds its own
+    input x_i among the rows z_j of its neighbours. A row may be empty, and list a source twice.
+
+    indptr  : (num_dst + 1,) int64.
+    indices : (E,) int32, 0 <= indices < num_src.
+    src_ids : (num_src,) int64, the original node id of each source; 0, 1, 2, ... if not given.
+
+    The arrays are checked once, here, and read-only from then on; arrays that are writeable are
+    copied. Raises GraphError if they are not such a matrix, naming the first entry that is wrong.
+    """
+
+    def __init__(
+        self,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        num_src: int,
+        src_ids: ArrayLike | None = None,
+    ) -> None:
+        num_src = whole_number("Block: num_src", num_src, 0)
+        if num_src > MAX_SOURCES:
+            raise GraphError(f"Block: {num_src} sources are more than 2^31 - 1; take fewer seeds")
+        entries = integers("Block: indices", indices)
+        self.indptr = offsets("Block: indptr", indptr, entries.size)
+        if self.num_dst > num_src:
+            raise GraphError(
+                f"Block: {self.num_dst} destinations cannot be the first of {num_src} sources"
+            )
+        self.indices = columns("Block: indices", entries, self.indptr, num_src, np.int32)
+        if src_ids is None:
+            src_ids = read_only(np.arange(num_src))
+        self.src_ids = owned(integers("Block: src_ids", src_ids), np.int64)
+        if self.src_ids.size != num_src:
+            raise GraphError(f"Block: src_ids: expected {num_src} ids, got {self.src_ids.size}")
+
+    @classmethod
+    def from_neighbours(
+        cls, dst_ids: np.ndarray, indptr: np.ndarray, neighbours: np.ndarray, *, merge: bool = True
+    ) -> "Block":
+        """The block in which destination dst_ids[i] gathers neighbours[indptr[i]:indptr[i + 1]].
+
+        dst_ids and neighbours are original node ids. With `merge` (dst_ids distinct) a node is one
+        source, however often it is met: the destinations, then new nodes in the order met.
+        Without, every neighbour is a source of its own and num_src = num_dst + E.
+        """
+        if merge:
+            src_ids, indices = merge_ids(dst_ids, neighbours)
+        else:
+            src_ids = np.concatenate([dst_ids, neighbours])
+            indices = np.arange(dst_ids.size, src_ids.size)
+        return cls(indptr, read_only(indices), src_ids.size, read_only(src_ids))
+
+    @property
+    def num_dst(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def num_src(self) -> int:
+        return self.src_ids.size
+
+    @property
+    def num_edges(self) -> int:
+        return self.indices.size
+
+    @cached_property
+    def transpose(self) -> Transpose:
+        """The same edges grouped by source (a stable counting sort, done on first use)."""
+        indptr, edge_ids = counting_sort(self.indices, self.num_src)
+        rows = np.repeat(np.arange(self.num_dst, dtype=np.int32), np.diff(self.indptr))
+        return Transpose(read_only(indptr), read_only(rows[edge_ids]), read_only(edge_ids))
+
+    def __repr__(self) -> str:
+        return f"Block(num_dst={self.num_dst}, num_src={self.num_src}, num_edges={self.num_edges})"

@@ -1,0 +1,88 @@
+"""A set of node ids that remembers the order in which they came: open addressing, linear probing.
+
+A table `slots` holds positions in an array `ids`, or -1 where it is free. It has at least twice as
+many slots as ids, always a power of two, so memory follows the ids that are kept and not the size
+of the graph. Keys are never negative.
+"""
+
+import numpy as np
+
+from gaancore.jit import jit
+
+MULTIPLIER = 0x5851F42D  # odd and below 2^31: its product with 32 bits of a key fits in int64
+
+
+@jit
+def empty_slots(capacity: int) -> np.ndarray:
+    """A table for `capacity` ids, all slots free."""
+    size = 8
+    while size < 2 * capacity:
+        size *= 2
+    return np.full(size, -1, np.int64)
+
+
+@jit
+def find_slot(slots: np.ndarray, ids: np.ndarray, key: int) -> np.int64:
+    """The slot that leads to `key`, or else the free slot where it belongs."""
+    mask = len(slots) - 1
+    wide = np.int64(key)
+    product = ((wide ^ (wide >> 32)) & 0xFFFFFFFF) * MULTIPLIER
+    slot = (product ^ (product >> 16) ^ (product >> 32)) & mask
+    while slots[slot] >= 0 and ids[slots[slot]] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@jit
+def first_repeat(ids: np.ndarray) -> int:
+    """Position of the first id that an earlier position holds too; -1 if all are distinct."""
+    slots = empty_slots(len(ids))
+    for position in range(len(ids)):
+        slot = find_slot(slots, ids, ids[position])
+        if slots[slot] >= 0:
+            return position
+        slots[slot] = position
+    return -1
+
+
+@jit
+def merge_ids(first: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number `first`, then each new id among `others`, in the order met.
+
+    first  : (n,) int64, distinct.
+    others : (E,) int32 or int64, repeats welcome.
+    Returns ids (m,) int64, which begins with `first`, and positions (E,) int64 with
+    ids[positions[e]] == others[e].
+    """
+    slots = empty_slots(len(first))
+    ids = np.empty(len(slots) // 2, np.int64)
+    for count in range(len(first)):
+        slots[find_slot(slots, first, first[count])] = count
+        ids[count] = first[count]
+    count = len(first)
+    positions = np.empty(len(others), np.int64)
+    for e in range(len(others)):
+        slot = find_slot(slots, ids, others[e])
+        if slots[slot] < 0:
+            if count == len(ids):
+                slots, ids = _grow(ids)
+                slot = find_slot(slots, ids, others[e])
+            slots[slot] = count
+            ids[count] = others[e]
+            count += 1
+        positions[e] = slots[slot]
+    return ids[:count].copy(), positions
+
+
+@jit
+def _grow(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A table and an array four times as large that hold the same ids.
+
+    Four, because moving the ids costs more than all else when the table only doubles.
+    """
+    slots = empty_slots(4 * len(ids))
+    grown = np.empty(len(slots) // 2, np.int64)
+    for position in range(len(ids)):
+        slots[find_slot(slots, ids, ids[position])] = position
+        grown[position] = ids[position]
+    return slots, grown

@@ -1,0 +1,53 @@
+"""Segment kernels: arrays in, arrays out. The contract that every backend fulfils.
+
+A *segment* is a row of a CSR block: the edges `indptr[i] <= e < indptr[i + 1]` of destination
+node i; edge e comes from source row `indices[e]`. The transposed block has a row for each source:
+`t_indptr, t_indices` (destinations, ascending) and `t_edge_ids` (the positions e of its edges).
+
+    N destinations, S sources, E edges, K heads, A key width, D value width, F features
+    indptr (N+1,) int64     indices (E,) int32      t_edge_ids (E,) int64
+    floats: float32 or float64, all of one kind, C-contiguous
+
+segment_softmax_forward(scores (E,K), indptr) -> weights (E,K)
+    weights[e,k] = exp(scores[e,k] - max) / sum over the segment; -inf in the whole segment: zeros
+segment_softmax_backward(weights, grad (E,K), indptr) -> grad_scores (E,K)
+    w * (g - sum over the segment of w * g)
+segment_weighted_sum(weights (E,K), values (S,K,D), indptr, indices, edge_ids=None) -> (N,K,D)
+    out[i,k] = sum_e weights[edge_ids[e],k] * values[indices[e],k];  edge_ids None: e itself.
+    Its own adjoint in `values`: pass the transposed block with its edge_ids.
+edge_dot(queries (N,K,D), keys (S,K,D), indptr, indices) -> (E,K)
+    out[e,k] = <queries[i,k], keys[indices[e],k]>: the adjoint of weighted_sum in `weights`
+segment_mean_forward(values (S,F), indptr, indices) -> (N,F)
+segment_mean_backward(grad (N,F), indptr, t_indptr, t_indices) -> (S,F)
+segment_max_forward(values (S,F), indptr, indices) -> out (N,F), winners (N,F) int32
+    winners[i,f] is the source row of the first edge that has the maximum; -1 if there is none
+segment_max_backward(grad (N,F), winners, t_indptr, t_indices) -> (S,F)
+attention_forward(queries (N,K,A), keys (S,K,A), values (S,K,D), indptr, indices, scale, rate,
+                  seed) -> out (N,K,D), saved
+    softmax(scale * edge_dot), dropout of the weights at `rate`, weighted_sum, in one pass
+attention_backward(grad (N,K,D), out, saved, scale, rate, seed, indptr, indices, t_indptr,
+                   t_indices, t_edge_ids) -> grad_queries, grad_keys, grad_values
+linear_forward(x (N,F), weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
+linear_backward(grad (N,G), out, x, weight, slope) -> grad_x, grad_weight, grad_bias
+dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
+bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64), grad of the sum
+adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps, step): in place
+
+Empty segment: sum, mean and max are 0 (max with winner -1, and no gradient); softmax writes
+nothing. Nothing here checks its arguments: graphs and blocks are validated when they are built,
+arrays by the ops. No float atomics: the same bits for any number of threads and in every run.
+"""
+
+from types import ModuleType
+
+from gaancore.array import Array, array_module
+from gaancore.errors import DeviceError
+
+
+def kernels_for(array: Array) -> ModuleType:
+    """The backend that works where `array` lives, chosen by its type alone."""
+    if array_module(array).__name__ == "numpy":
+        from gaancore.kernels import cpu
+
+        return cpu
+    raise DeviceError("arrays on a CUDA device: this version has no CUDA kernels yet; use the CPU")

@@ -1,0 +1,263 @@
+"""The CPU backend: allocates, cuts rows among threads, calls the Numba loops. See the contract."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gaancore import threads
+from gaancore.kernels import cpu_attention as attention
+from gaancore.kernels import cpu_elementwise as elementwise
+from gaancore.kernels import cpu_segments as segments
+
+SMALLEST = 16_384  # numbers per thread below which waking another thread costs more than it gives
+WIDEST = 128  # numbers in one strip of a row: more do not fit into the vector registers
+
+Pair = tuple[np.ndarray, np.ndarray]
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: Any) -> None:
+    """Run over the rows of `indptr`, each thread with as many edges; `work` numbers per edge."""
+    rows, edges = indptr.size - 1, int(indptr[-1])
+    parts = min(threads.get_num_threads(), 1 + (edges + rows) * work // SMALLEST)
+    bounds = np.searchsorted(indptr, [edges * i // parts for i in range(1, parts)])
+    threads.run_ranges(kernel, [0, *bounds.tolist(), rows], *args)
+
+
+def _evenly(kernel: Callable[..., Any], rows: int, work: int, *args: Any) -> None:
+    """Run over `rows` rows of `work` numbers each, shared out evenly."""
+    smallest = max(1, SMALLEST // max(1, work))
+    threads.run_ranges(kernel, threads.split_evenly(rows, smallest), *args)
+
+
+def _rows(x: np.ndarray) -> np.ndarray:
+    """(n, K, D) as (n * K, D), without a copy: every kernel sees rows of numbers."""
+    return x.reshape(-1, x.shape[-1])
+
+
+def _strip_width(features: int) -> int:
+    """The widest divisor of `features` up to WIDEST; the whole row where there is only 1."""
+    widths = [w for w in range(min(features, WIDEST), 1, -1) if features % w == 0]
+    return widths[0] if widths and (widths[0] >= 16 or features <= WIDEST) else features
+
+
+def segment_softmax_forward(scores: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    weights = np.empty_like(scores)
+    _by_edges(segments.softmax_forward, indptr, scores.shape[1], scores, indptr, weights)
+    return weights
+
+
+def segment_softmax_backward(
+    weights: np.ndarray, grad: np.ndarray, indptr: np.ndarray
+) -> np.ndarray:
+    out = np.empty_like(weights)
+    _by_edges(segments.softmax_backward, indptr, weights.shape[1], weights, grad, indptr, out)
+    return out
+
+
+def segment_weighted_sum(
+    weights: np.ndarray,
+    values: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    edge_ids: np.ndarray | None = None,
+) -> np.ndarray:
+    _, K, D = values.shape
+    out = np.empty((indptr.size - 1, K, D), values.dtype)
+    args = (weights, _rows(values), indptr, indices, edge_ids, _rows(out))
+    _by_edges(segments.weighted_sum(D), indptr, K * D, *args)
+    return out
+
+
+def edge_dot(
+    queries: np.ndarray, keys: np.ndarray, indptr: np.ndarray, indices: np.ndarray
+) -> np.ndarray:
+    _, K, D = keys.shape
+    out = np.empty((indices.size, K), keys.dtype)
+    args = (_rows(queries), _rows(keys), indptr, indices, out)
+    _by_edges(segments.edge_dot(D), indptr, K * D, *args)
+    return out
+
+
+def segment_mean_forward(
+    values: np.ndarray, indptr: np.ndarray, indices: np.ndarray
+) -> np.ndarray:
+    features = values.shape[1]
+    width = _strip_width(features)
+    out = np.empty((indptr.size - 1, features), values.dtype)
+    args = (values.reshape(-1, width), indptr, indices, features // width, out.reshape(-1, width))
+    _by_edges(segments.mean_forward(width), indptr, features, *args)
+    return out
+
+
+def segment_mean_backward(
+    grad: np.ndarray, indptr: np.ndarray, t_indptr: np.ndarray, t_indices: np.ndarray
+) -> np.ndarray:
+    features = grad.shape[1]
+    width = _strip_width(features)
+    inverse_degree = (1 / np.maximum(np.diff(indptr), 1)).astype(grad.dtype)
+    out = np.empty((t_indptr.size - 1, features), grad.dtype)
+    strips, grads = features // width, grad.reshape(-1, width)
+    args = (grads, inverse_degree, t_indptr, t_indices, strips, out.reshape(-1, width))
+    _by_edges(segments.mean_backward(width), t_indptr, features, *args)
+    return out
+
+
+def segment_max_forward(values: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> Pair:
+    features = values.shape[1]
+    width = _strip_width(features)
+    out = np.empty((indptr.size - 1, features), values.dtype)
+    winners = np.empty(out.shape, np.int32)
+    targets = (out.reshape(-1, width), winners.reshape(-1, width))
+    args = (values.reshape(-1, width), indptr, indices, features // width, *targets)
+    _by_edges(segments.max_forward(width), indptr, features, *args)
+    return out, winners
+
+
+def segment_max_backward(
+    grad: np.ndarray, winners: np.ndarray, t_indptr: np.ndarray, t_indices: np.ndarray
+) -> np.ndarray:
+    out = np.zeros((t_indptr.size - 1, grad.shape[1]), grad.dtype)
+    _evenly(segments.max_backward, grad.shape[1], grad.shape[0], grad, winners, out)
+    return out
+
+
+def _dropout_constants(dtype: np.dtype, rate: float) -> tuple[np.uint64, Any]:
+    """Random 32-bit words at or above the threshold are kept, and scaled by 1 / (1 - rate)."""
+    return np.uint64(round(rate * 2**32)), dtype.type(1 / (1 - rate))
+
+
+def _pack(x: np.ndarray) -> np.ndarray:
+    """(n, K, D) as (K * n, D): all rows of one head together."""
+    n, K, D = x.shape
+    packed = np.empty((K * n, D), x.dtype)
+    _evenly(attention.pack(D), n, K * D, _rows(x), packed, K)
+    return packed
+
+
+def attention_forward(
+    queries: np.ndarray,
+    keys: np.ndarray,
+    values: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    scale: float,
+    rate: float,
+    seed: int,
+) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    (num_dst, K, A), D, dtype = queries.shape, values.shape[2], queries.dtype
+    kh, vh = _pack(keys), _pack(values)
+    exps = np.empty((K, indices.size), dtype)
+    inverse = np.empty((K, num_dst), dtype)
+    out = np.empty((num_dst, K, D), dtype)
+    drop = (*_dropout_constants(dtype, rate), np.uint64(seed))
+    args = (_rows(queries), kh, vh, indptr, indices, dtype.type(scale), *drop)
+    _by_edges(attention.forward(A, D), indptr, K * (A + D), *args, exps, inverse, _rows(out))
+    return out, (queries, kh, vh, exps, inverse)
+
+
+def attention_backward(
+    grad: np.ndarray,
+    out: np.ndarray,
+    saved: tuple[np.ndarray, ...],
+    scale: float,
+    rate: float,
+    seed: int,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    t_indptr: np.ndarray,
+    t_indices: np.ndarray,
+    t_edge_ids: np.ndarray,
+) -> Triple:
+    queries, kh, vh, exps, inverse = saved
+    (_, K, A), D, dtype = queries.shape, out.shape[2], out.dtype
+    num_src = t_indptr.size - 1
+    pairs = np.empty((*exps.shape, 2), dtype)
+    grad_q = np.empty_like(queries)
+    drop = (*_dropout_constants(dtype, rate), np.uint64(seed))
+    args = (kh, vh, _rows(grad), _rows(out), indptr, indices, dtype.type(scale), *drop)
+    rows = attention.backward_rows(A, D)
+    _by_edges(rows, indptr, K * (A + D), *args, exps, inverse, pairs, _rows(grad_q))
+    grad_k = np.empty((num_src, K, A), dtype)
+    grad_v = np.empty((num_src, K, D), dtype)
+    columns = (_pack(queries), _pack(grad), t_indptr, t_indices, t_edge_ids, dtype.type(scale))
+    kernel = attention.backward_columns(A, D)
+    _by_edges(kernel, t_indptr, K * (A + D), *columns, pairs, _rows(grad_k), _rows(grad_v))
+    return grad_q, grad_k, grad_v
+
+
+def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b for matrices, cut among our threads where BLAS has been left with one of its own."""
+    m, n = a.shape[0], b.shape[1]
+    if not threads.blas_is_single_threaded() or m * n * a.shape[1] < 64 * SMALLEST:
+        return a @ b
+    out = np.empty((m, n), np.result_type(a, b))
+    if m >= n:
+        _evenly(_matmul_rows, m, n, a, b, out)
+    else:
+        _evenly(_matmul_columns, n, m, a, b, out)
+    return out
+
+
+def _matmul_rows(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
+    np.matmul(a[start:stop], b, out=out[start:stop])
+
+
+def _matmul_columns(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
+    np.matmul(a, b[:, start:stop], out=out[:, start:stop])
+
+
+def linear_forward(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, slope: float
+) -> np.ndarray:
+    out = matmul(x, weight)
+    args = (out, bias, out.dtype.type(slope))
+    _evenly(elementwise.add_bias_leaky_relu, out.shape[0], out.shape[1], *args)
+    return out
+
+
+def linear_backward(
+    grad: np.ndarray, out: np.ndarray, x: np.ndarray, weight: np.ndarray, slope: float
+) -> Triple:
+    rows, features = grad.shape
+    chunks = -(-rows // elementwise.BIAS_ROWS)
+    partial_bias = np.zeros((chunks, features), grad.dtype)
+    before = np.empty_like(grad)
+    args = (grad, out, grad.dtype.type(slope), before, partial_bias)
+    work = elementwise.BIAS_ROWS * features
+    _evenly(elementwise.leaky_relu_backward, chunks, work, *args)
+    return matmul(before, weight.T), matmul(x.T, before), partial_bias.sum(axis=0)
+
+
+def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:
+    out = np.empty_like(x)
+    args = (x.reshape(-1), out.reshape(-1), *_dropout_constants(x.dtype, rate), np.uint64(seed))
+    _evenly(elementwise.dropout, x.size, 1, *args)
+    return out
+
+
+def bce_with_logits(logits: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:
+    grad = np.empty_like(logits)
+    losses = np.empty(logits.shape[0], logits.dtype)
+    _evenly(elementwise.bce_with_logits, *logits.shape, logits, targets, grad, losses)
+    return float(losses.sum(dtype=np.float64)), grad
+
+
+def adam_step(
+    parameter: np.ndarray,
+    grad: np.ndarray,
+    moment1: np.ndarray,
+    moment2: np.ndarray,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    step: int,
+) -> None:
+    kind = parameter.dtype.type
+    correction = float(np.sqrt(1 - beta2**step))
+    step_size = rate * correction / (1 - beta1**step)
+    flat = (parameter.reshape(-1), grad.reshape(-1), moment1.reshape(-1), moment2.reshape(-1))
+    constants = (kind(step_size), kind(beta1), kind(beta2), kind(eps * correction))
+    _evenly(elementwise.adam_step, parameter.size, 1, *flat, *constants)

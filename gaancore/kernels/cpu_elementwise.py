@@ -1,0 +1,71 @@
+"""Numba: loops over elements that NumPy would run on one thread and with temporaries.
+
+Each function works on rows [start, stop), so that threads.run_ranges can share them out.
+"""
+
+import numpy as np
+
+from gaancore.jit import jit
+from gaancore.kernels.fastmath import exp_nonpositive, log1p_unit, random_word
+
+BIAS_ROWS = 128  # rows summed into one partial bias gradient, whatever the number of threads
+
+
+@jit
+def add_bias_leaky_relu(out, bias, slope, start, stop):
+    """out = leaky_relu(out + bias), in place; slope 1 is the identity."""
+    for i in range(start, stop):
+        row = out[i]
+        for j in range(row.size):
+            x = row[j] + bias[j]
+            row[j] = x if x > 0 else slope * x
+
+
+@jit
+def leaky_relu_backward(grad, out, slope, grad_x, partial_bias, start, stop):
+    """grad_x = grad * (1 where out > 0, else slope), and its column sums a chunk of rows at a time.
+
+    start, stop count chunks of BIAS_ROWS rows; partial_bias (chunks, G) is zero on entry.
+    """
+    for chunk in range(start, stop):
+        total = partial_bias[chunk]
+        for i in range(chunk * BIAS_ROWS, min((chunk + 1) * BIAS_ROWS, grad.shape[0])):
+            g, o, x = grad[i], out[i], grad_x[i]
+            for j in range(g.size):
+                value = g[j] if o[j] > 0 else slope * g[j]
+                x[j] = value
+                total[j] += value
+
+
+@jit
+def dropout(x, out, threshold, scale, seed, start, stop):
+    """out[i] = scale * x[i] where 32 random bits of (seed, i) reach `threshold`, else 0 (flat)."""
+    zero = x.dtype.type(0)
+    for i in range(start, stop):
+        out[i] = x[i] * scale if random_word(seed, i) >= threshold else zero
+
+
+@jit(fastmath={"reassoc", "contract", "nsz"})
+def bce_with_logits(logits, targets, grad, losses, start, stop):
+    """losses[i] = sum_c log(1 + e^x) - t x, grad = sigmoid(x) - t; safe for any finite logit."""
+    one, zero = logits.dtype.type(1), logits.dtype.type(0)
+    for i in range(start, stop):
+        x, t, g = logits[i], targets[i], grad[i]
+        total = zero
+        for c in range(x.size):
+            e = exp_nonpositive(-abs(x[c]))
+            sigmoid = (one if x[c] >= zero else e) / (one + e)
+            target = one if t[c] else zero
+            g[c] = sigmoid - target
+            total += max(x[c], zero) - x[c] * target + log1p_unit(e)
+        losses[i] = total
+
+
+@jit
+def adam_step(p, g, m, v, step_size, beta1, beta2, eps, start, stop):
+    """One Adam update of flat arrays, in place; `step_size` and `eps` hold the bias corrections."""
+    one = p.dtype.type(1)
+    for i in range(start, stop):
+        m[i] = beta1 * m[i] + (one - beta1) * g[i]
+        v[i] = beta2 * v[i] + (one - beta2) * g[i] * g[i]
+        p[i] -= step_size * m[i] / (np.sqrt(v[i]) + eps)

@@ -1,0 +1,1 @@
+"""The seven models of the paper, by the names of the command line."""

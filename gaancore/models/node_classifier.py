@@ -1,0 +1,139 @@
+"""Node classification: embed, two aggregators with dropout, a linear head (section 5.1)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gaancore.graph.block import Block
+from gaancore.nn.aggregators import Aggregator, Attention, GatedAttention, PairwiseSum, Pooling
+from gaancore.nn.linear import Linear
+from gaancore.nn.module import Module
+from gaancore.ops import dropout, first_rows
+from gaancore.seeding import derive_seed
+from gaancore.tensor import Tensor
+
+MODELS = (
+    "gaan",
+    "attention",
+    "avg-pool",
+    "max-pool",
+    "pairwise-sigmoid",
+    "pairwise-tanh",
+    "fnn",
+)
+
+
+class NodeClassifier(Module):
+    """logits = FC(h_L), h_{l+1} = dropout(aggregator_l(h_l)), h_0 = FC(features).
+
+    model        : one of MODELS except "fnn".
+    num_heads    : heads of each aggregator, from the features to the seeds; its length is L.
+    value_dims   : width of a head's values in each aggregator (pools: of the pooled values).
+    variant      : "paper" (equations as printed) or "released" (what the parameter counts pin).
+    """
+
+    def __init__(
+        self,
+        in_dim: int,
+        num_classes: int,
+        *,
+        model: str,
+        variant: str,
+        embed_dim: int,
+        out_dim: int,
+        num_heads: Sequence[int],
+        key_dim: int,
+        value_dims: Sequence[int],
+        gate_dim: int,
+        dropout: float,
+        attention_dropout: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.embed = Linear(in_dim, embed_dim, rng)
+        self.layers = [
+            _aggregator(
+                model, dim, out_dim, variant, heads, key_dim, value_dim, gate_dim,
+                attention_dropout, rng,
+            )
+            for dim, heads, value_dim in zip(
+                [embed_dim] + [out_dim] * (len(num_heads) - 1), num_heads, value_dims, strict=True
+            )
+        ]  # fmt: skip
+        self.head = Linear(out_dim, num_classes, rng)
+        self.dropout = dropout
+
+    @property
+    def num_steps(self) -> int:
+        """How many hops of neighbours, so how many blocks, the model needs."""
+        return len(self.layers)
+
+    def layer(self, number: int, h: Tensor, block: Block, seed: int | None = None) -> Tensor:
+        """One aggregator and its dropout: (num_src, dim) -> (num_dst, out_dim)."""
+        keys = (None, None)
+        if seed is not None:
+            keys = (derive_seed(seed, "attention", number), derive_seed(seed, "output", number))
+        h = self.layers[number](first_rows(h, count=block.num_dst), h, block, keys[0])
+        return h if keys[1] is None else dropout(h, rate=self.dropout, seed=keys[1])
+
+    def __call__(self, x: Tensor, blocks: Sequence[Block], seed: int | None = None) -> Tensor:
+        """x (num_src of the outermost block, in_dim) -> logits (num_dst of the last, classes).
+
+        seed : the step's dropout seed while training; None for no dropout.
+        """
+        h = self.embed(x)
+        for number, block in enumerate(blocks):
+            h = self.layer(number, h, block, seed)
+        return self.head(h)
+
+
+class FeedForward(Module):
+    """The paper's two-layer network: FC-ReLU-FC-ReLU-FC on a node's own features, no graph."""
+
+    num_steps = 0
+
+    def __init__(
+        self, in_dim: int, num_classes: int, *, hidden_dim: int, rng: np.random.Generator
+    ) -> None:
+        self.embed = Linear(in_dim, hidden_dim, rng, slope=0.0)
+        self.hidden = Linear(hidden_dim, hidden_dim, rng, slope=0.0)
+        self.head = Linear(hidden_dim, num_classes, rng)
+
+    def __call__(self, x: Tensor, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
+        """x (n, in_dim) -> logits (n, classes); there are no blocks and no dropout."""
+        return self.head(self.hidden(self.embed(x)))
+
+
+def _aggregator(
+    model: str,
+    dim: int,
+    out_dim: int,
+    variant: str,
+    num_heads: int,
+    key_dim: int,
+    value_dim: int,
+    gate_dim: int,
+    attention_dropout: float,
+    rng: np.random.Generator,
+) -> Aggregator:
+    if model in ("avg-pool", "max-pool"):
+        pool = "mean" if model == "avg-pool" else "max"
+        return Pooling(
+            dim, dim, out_dim, pool=pool, value_dim=value_dim, variant=variant, rng=rng
+        )
+    heads = {"num_heads": num_heads, "key_dim": key_dim, "value_dim": value_dim}
+    if model in ("pairwise-sigmoid", "pairwise-tanh"):
+        activation = model.removeprefix("pairwise-")
+        return PairwiseSum(
+            dim, dim, out_dim, activation=activation, **heads, variant=variant, rng=rng
+        )
+    if model == "attention":
+        return Attention(
+            dim, dim, out_dim, **heads, variant=variant,
+            attention_dropout=attention_dropout, rng=rng,
+        )  # fmt: skip
+    if model == "gaan":
+        return GatedAttention(
+            dim, dim, out_dim, **heads, gate_dim=gate_dim, variant=variant,
+            attention_dropout=attention_dropout, rng=rng,
+        )  # fmt: skip
+    raise ValueError(f"model: expected one of {', '.join(MODELS)}, got {model!r}")

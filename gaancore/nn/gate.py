@@ -1,0 +1,47 @@
+"""The gate: one number in (0, 1) for each node and head, from the node's surroundings (eq. 3)."""
+
+import numpy as np
+
+from gaancore.graph.block import Block
+from gaancore.nn.linear import Linear
+from gaancore.nn.module import Module
+from gaancore.ops import concat, segment_max, segment_mean, sigmoid
+from gaancore.tensor import Tensor
+
+SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
+
+
+class PaperGate(Module):
+    """g_i = sigmoid(FC_g(x_i ++ max_j FC_m(z_j) ++ mean_j z_j)), equation 3 as printed.
+
+    x (N, x_dim), z (S, z_dim) -> (N, num_heads).
+    """
+
+    def __init__(
+        self, x_dim: int, z_dim: int, gate_dim: int, num_heads: int, rng: np.random.Generator
+    ) -> None:
+        self.max_branch = Linear(z_dim, gate_dim, rng)
+        self.output = Linear(x_dim + gate_dim + z_dim, num_heads, rng)
+
+    def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
+        largest = segment_max(self.max_branch(z), block=block)
+        return sigmoid(self.output(concat(x, largest, segment_mean(z, block=block))))
+
+
+class ReleasedGate(Module):
+    """g_i = sigmoid(FC_g(h(FC_c(max_j FC_m(z_j) ++ mean_j z_j)))): what the parameter counts pin.
+
+    The node's own x does not enter, a hidden layer of gate_dim does, and FC_g learns at a tenth of
+    the learning rate (authors' released layers). x is accepted so that both gates are called alike.
+    """
+
+    def __init__(
+        self, x_dim: int, z_dim: int, gate_dim: int, num_heads: int, rng: np.random.Generator
+    ) -> None:
+        self.max_branch = Linear(z_dim, gate_dim, rng)
+        self.hidden = Linear(gate_dim + z_dim, gate_dim, rng, slope=SLOPE)
+        self.output = Linear(gate_dim, num_heads, rng, lr_scale=0.1)
+
+    def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
+        largest = segment_max(self.max_branch(z), block=block)
+        return sigmoid(self.output(self.hidden(concat(largest, segment_mean(z, block=block)))))

@@ -1,0 +1,72 @@
+"""Modules: a tree of named parameters, found by walking attributes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gaancore.array import Array
+from gaancore.errors import ShapeError
+from gaancore.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A leaf that the optimiser moves; `lr_scale` multiplies the learning rate for it alone."""
+
+    __slots__ = ("lr_scale",)
+
+    def __init__(self, data: Array, lr_scale: float = 1.0) -> None:
+        super().__init__(data, requires_grad=True)
+        self.lr_scale = lr_scale
+
+
+class Module:
+    """Anything with parameters: attributes that are Parameters, Modules or lists of Modules."""
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        """("layers.0.query.weight", parameter) in the order the attributes were set."""
+        for name, value in vars(self).items():
+            if isinstance(value, Parameter):
+                yield prefix + name, value
+            elif isinstance(value, Module):
+                yield from value.named_parameters(f"{prefix}{name}.")
+            elif isinstance(value, list):
+                for i, item in enumerate(value):
+                    if isinstance(item, Module):
+                        yield from item.named_parameters(f"{prefix}{name}.{i}.")
+
+    def parameters(self) -> list[Parameter]:
+        return [parameter for _, parameter in self.named_parameters()]
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers are learned (the paper's #Param)."""
+        return sum(parameter.data.size for parameter in self.parameters())
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def astype(self, dtype: str) -> "Module":
+        """Hold every parameter in float32 or float64, in place; returns the module."""
+        for parameter in self.parameters():
+            parameter.data = parameter.data.astype(dtype)
+        return self
+
+    def state(self) -> dict[str, Array]:
+        """Name -> array, for a checkpoint. The arrays are the live ones."""
+        return {name: parameter.data for name, parameter in self.named_parameters()}
+
+    def load_state(self, state: dict[str, np.ndarray]) -> None:
+        """Copy values in by name. Raises ShapeError naming what is missing, unknown or misshapen."""
+        mine = dict(self.named_parameters())
+        if missing := sorted(mine.keys() - state.keys()):
+            raise ShapeError(f"load_state: {missing[0]}: missing (and {len(missing) - 1} more)")
+        if unknown := sorted(state.keys() - mine.keys()):
+            raise ShapeError(f"load_state: {unknown[0]}: no such parameter in this model")
+        for name, parameter in mine.items():
+            if parameter.shape != state[name].shape:
+                raise ShapeError(
+                    f"load_state: {name}: expected {parameter.shape}, got {state[name].shape}"
+                )
+            parameter.data[...] = state[name]

@@ -1,0 +1,40 @@
+"""Differentiable ops: one op is one function, with its gradient right below its value."""
+
+from gaancore.ops.elementwise import add, dropout, leaky_relu, multiply, sigmoid, subtract, tanh
+from gaancore.ops.linalg import linear, matmul
+from gaancore.ops.loss import bce_with_logits, softmax_cross_entropy
+from gaancore.ops.segment import (
+    divide_by_degree,
+    edge_dot,
+    segment_attention,
+    segment_max,
+    segment_mean,
+    segment_softmax,
+    segment_weighted_sum,
+)
+from gaancore.ops.shape import concat, first_rows, reshape, total
+
+__all__ = [
+    "add",
+    "bce_with_logits",
+    "concat",
+    "divide_by_degree",
+    "dropout",
+    "edge_dot",
+    "first_rows",
+    "leaky_relu",
+    "linear",
+    "matmul",
+    "multiply",
+    "reshape",
+    "segment_attention",
+    "segment_max",
+    "segment_mean",
+    "segment_softmax",
+    "segment_weighted_sum",
+    "sigmoid",
+    "softmax_cross_entropy",
+    "subtract",
+    "tanh",
+    "total",
+]

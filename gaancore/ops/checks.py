@@ -1,0 +1,53 @@
+"""What an op may be given: one line that names op, argument, what was expected and what came."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gaancore.array import Array
+from gaancore.errors import SettingsError, ShapeError
+
+if TYPE_CHECKING:
+    from gaancore.graph.block import Block
+
+
+def expect_floats(op: str, **arguments: Array) -> None:
+    """All float32 or all float64: half precision would be summed in half, integers truncated."""
+    dtypes = {name: x.dtype for name, x in arguments.items()}
+    first = next(iter(dtypes.values()))
+    for name, dtype in dtypes.items():
+        if dtype not in (np.float32, np.float64):
+            raise ShapeError(f"{op}: {name}: expected float32 or float64, got {dtype}")
+        if dtype != first:
+            raise ShapeError(f"{op}: {name}: expected {first} as the first argument, got {dtype}")
+
+
+def expect_rate(op: str, name: str, rate: float) -> None:
+    """A share that may be dropped: all of it would leave nothing to scale up."""
+    if not 0 <= rate < 1:
+        raise SettingsError(f"{op}: {name}: expected 0 <= {name} < 1, got {rate}")
+
+
+def expect_shape(op: str, name: str, x: Array, shape: tuple[Any, ...], meaning: str = "") -> None:
+    """`shape` has numbers where the size is fixed and letters where any size will do."""
+    fits = len(x.shape) == len(shape) and all(
+        isinstance(want, str) or want == got for want, got in zip(shape, x.shape, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+        note = f" ({meaning})" if meaning else ""
+        raise ShapeError(f"{op}: {name}: expected {wanted}{note}, got {x.shape}")
+
+
+def expect_sources(op: str, name: str, x: Array, block: "Block", axes: tuple[Any, ...]) -> None:
+    expect_shape(op, name, x, (block.num_src, *axes), "one row per source")
+
+
+def expect_destinations(
+    op: str, name: str, x: Array, block: "Block", axes: tuple[Any, ...]
+) -> None:
+    expect_shape(op, name, x, (block.num_dst, *axes), "one row per destination")
+
+
+def expect_edges(op: str, name: str, x: Array, block: "Block") -> None:
+    expect_shape(op, name, x, (block.num_edges, "K"), "one row per edge")

@@ -1,0 +1,115 @@
+"""Ops on each element, with NumPy's broadcasting; gradients are summed back over broadcast axes.
+
+All raise ShapeError for anything but float32 or float64, or a mixture of the two.
+"""
+
+from gaancore.array import Array, array_module
+from gaancore.kernels import kernels_for
+from gaancore.ops.checks import expect_floats, expect_rate
+from gaancore.tensor import Backward, primitive
+
+
+def _sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
+    """Undo broadcasting: sum `grad` over the axes along which an operand was stretched."""
+    if grad.shape == shape:
+        return grad
+    extra = grad.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + axis
+        for axis, size in enumerate(shape)
+        if size == 1 and grad.shape[extra + axis] != 1
+    )
+    return grad.sum(axis=axes).reshape(shape)
+
+
+@primitive
+def add(a: Array, b: Array) -> tuple[Array, Backward]:
+    """a + b. Shapes broadcast."""
+    expect_floats("add", a=a, b=b)
+
+    def backward(grad: Array) -> tuple[Array, Array]:
+        return _sum_to(grad, a.shape), _sum_to(grad, b.shape)
+
+    return a + b, backward
+
+
+@primitive
+def subtract(a: Array, b: Array) -> tuple[Array, Backward]:
+    """a - b. Shapes broadcast."""
+    expect_floats("subtract", a=a, b=b)
+
+    def backward(grad: Array) -> tuple[Array, Array]:
+        return _sum_to(grad, a.shape), _sum_to(-grad, b.shape)
+
+    return a - b, backward
+
+
+@primitive
+def multiply(a: Array, b: Array) -> tuple[Array, Backward]:
+    """a * b, element by element. Shapes broadcast."""
+    expect_floats("multiply", a=a, b=b)
+
+    def backward(grad: Array) -> tuple[Array, Array]:
+        return _sum_to(grad * b, a.shape), _sum_to(grad * a, b.shape)
+
+    return a * b, backward
+
+
+@primitive
+def leaky_relu(x: Array, *, slope: float = 0.1) -> tuple[Array, Backward]:
+    """x where x > 0, else slope * x (the paper's h has slope 0.1; slope 0 is ReLU).
+
+    Any shape. At exactly 0 the gradient is `slope`.
+    """
+    expect_floats("leaky_relu", x=x)
+    factor = array_module(x).where(x > 0, x.dtype.type(1), x.dtype.type(slope))
+
+    def backward(grad: Array) -> tuple[Array]:
+        return (grad * factor,)
+
+    return x * factor, backward
+
+
+@primitive
+def sigmoid(x: Array) -> tuple[Array, Backward]:
+    """1 / (1 + exp(-x)), as (1 + tanh(x / 2)) / 2, which cannot overflow. Any shape."""
+    expect_floats("sigmoid", x=x)
+    half = x.dtype.type(0.5)
+    out = half * array_module(x).tanh(half * x) + half
+
+    def backward(grad: Array) -> tuple[Array]:
+        return (grad * out * (1 - out),)
+
+    return out, backward
+
+
+@primitive
+def tanh(x: Array) -> tuple[Array, Backward]:
+    """Hyperbolic tangent. Any shape."""
+    expect_floats("tanh", x=x)
+    out = array_module(x).tanh(x)
+
+    def backward(grad: Array) -> tuple[Array]:
+        return (grad * (1 - out * out),)
+
+    return out, backward
+
+
+@primitive
+def dropout(x: Array, *, rate: float, seed: int) -> tuple[Array, Backward]:
+    """Set each element to 0 with probability `rate`, and scale the others by 1 / (1 - rate).
+
+    What is kept is a function of (seed, position) alone: no mask is stored, and the gradient asks
+    for the same positions again. rate 0 is the identity. Any shape.
+    Raises SettingsError unless 0 <= rate < 1.
+    """
+    expect_floats("dropout", x=x)
+    expect_rate("dropout", "rate", rate)
+    if rate == 0:
+        return x, lambda grad: (grad,)
+    kernels = kernels_for(x)
+
+    def backward(grad: Array) -> tuple[Array]:
+        return (kernels.dropout(grad, rate, seed),)
+
+    return kernels.dropout(x, rate, seed), backward

@@ -1,0 +1,67 @@
+"""What training makes small."""
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+from gaancore.errors import ShapeError
+from gaancore.kernels import kernels_for
+from gaancore.ops.checks import expect_floats, expect_shape
+from gaancore.tensor import Backward, primitive
+
+
+@primitive
+def bce_with_logits(logits: Array, targets: Array) -> tuple[Array, Backward]:
+    """Binary cross-entropy of sigmoid(logits), mean over nodes and labels (PPI's loss).
+
+    out = mean of log(1 + exp(x)) - t x
+
+    logits (N, C) float, targets (N, C) uint8 of 0 and 1. Returns a scalar; 0 for N = 0.
+    Raises ShapeError if shapes differ or targets are not uint8.
+    """
+    expect_floats("bce_with_logits", logits=logits)
+    expect_shape("bce_with_logits", "logits", logits, ("N", "C"))
+    expect_shape("bce_with_logits", "targets", targets, logits.shape)
+    if targets.dtype != np.uint8:
+        raise ShapeError(f"bce_with_logits: targets: expected uint8, got {targets.dtype}")
+    total, grad_total = kernels_for(logits).bce_with_logits(logits, targets)
+    count = max(1, logits.size)
+
+    def backward(grad: Array) -> tuple[Array, None]:
+        return grad_total * (grad / logits.dtype.type(count)), None
+
+    return np.asarray(total / count, logits.dtype), backward
+
+
+@primitive
+def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backward]:
+    """Cross-entropy of softmax(logits), mean over nodes (Reddit's loss).
+
+    out = mean of log(sum_c exp(x_c)) - x_target
+
+    logits (N, C) float, targets (N,) integer classes. Returns a scalar; 0 for N = 0.
+    Raises ShapeError if shapes do not fit or a class is not an integer in 0 .. C - 1.
+    """
+    expect_floats("softmax_cross_entropy", logits=logits)
+    expect_shape("softmax_cross_entropy", "logits", logits, ("N", "C"))
+    expect_shape("softmax_cross_entropy", "targets", targets, (logits.shape[0],))
+    xp, count = array_module(logits), max(1, logits.shape[0])
+    if targets.dtype.kind not in "iu":
+        raise ShapeError(f"softmax_cross_entropy: targets: expected integers, got {targets.dtype}")
+    lowest, highest = (int(targets.min()), int(targets.max())) if targets.size else (0, -1)
+    if lowest < 0 or highest >= logits.shape[1]:
+        raise ShapeError(
+            f"softmax_cross_entropy: targets: expected classes 0 to {logits.shape[1] - 1}, "
+            f"got {lowest} to {highest}"
+        )
+    rows = xp.arange(logits.shape[0])
+    shifted = logits - logits.max(axis=1, keepdims=True) if logits.size else logits
+    exps = xp.exp(shifted)
+    norms = exps.sum(axis=1, keepdims=True)
+    losses = xp.log(norms[:, 0]) - shifted[rows, targets]
+
+    def backward(grad: Array) -> tuple[Array, None]:
+        grad_logits = exps / norms
+        grad_logits[rows, targets] -= 1
+        return grad_logits * (grad / logits.dtype.type(count)), None
+
+    return xp.asarray(losses.sum() / count, dtype=logits.dtype), backward

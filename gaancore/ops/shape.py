@@ -1,0 +1,71 @@
+"""Ops that only move numbers: reshape, concatenate, take rows."""
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+from gaancore.errors import ShapeError
+from gaancore.ops.checks import expect_floats, expect_shape
+from gaancore.tensor import Backward, primitive
+
+
+@primitive
+def reshape(x: Array, *, shape: tuple[int, ...]) -> tuple[Array, Backward]:
+    """The same numbers in C order under another shape (one size may be -1)."""
+
+    def backward(grad: Array) -> tuple[Array]:
+        return (grad.reshape(x.shape),)
+
+    return x.reshape(shape), backward
+
+
+@primitive
+def concat(*parts: Array) -> tuple[Array, Backward]:
+    """Side by side along the last axis (the paper's circled plus).
+
+    parts : arrays (..., F_1), (..., F_2), ... with equal leading shapes. Returns (..., sum of F).
+    Raises ShapeError if the leading shapes or the dtypes differ.
+    """
+    expect_floats("concat", **{f"part {i}": part for i, part in enumerate(parts)})
+    leading = parts[0].shape[:-1]
+    for i, part in enumerate(parts):
+        expect_shape("concat", f"part {i}", part, (*leading, "F"))
+    xp = array_module(parts[0])
+    stops = np.cumsum([part.shape[-1] for part in parts]).tolist()
+
+    def backward(grad: Array) -> tuple[Array, ...]:
+        starts = [0, *stops[:-1]]
+        return tuple(
+            xp.ascontiguousarray(grad[..., a:b]) for a, b in zip(starts, stops, strict=True)
+        )
+
+    return xp.concatenate(parts, axis=-1), backward
+
+
+@primitive
+def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
+    """x[:count]: a block's destinations, which come first among its sources.
+
+    x : (n, ...). Returns (count, ...). Raises ShapeError if there are fewer rows.
+    """
+    if count > x.shape[0]:
+        raise ShapeError(f"first_rows: x: expected at least {count} rows, got {x.shape[0]}")
+    if count == x.shape[0]:
+        return x, lambda grad: (grad,)
+
+    def backward(grad: Array) -> tuple[Array]:
+        out = array_module(grad).zeros(x.shape, grad.dtype)
+        out[:count] = grad
+        return (out,)
+
+    return x[:count], backward
+
+
+@primitive
+def total(x: Array) -> tuple[Array, Backward]:
+    """Sum of all elements, a scalar. Raises ShapeError unless x is float32 or float64."""
+    expect_floats("total", x=x)
+
+    def backward(grad: Array) -> tuple[Array]:
+        return (array_module(grad).broadcast_to(grad, x.shape),)
+
+    return x.sum(), backward

@@ -1,0 +1,132 @@
+"""Adam, gradient clipping, and the two schedules of the paper's training recipe."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+from gaancore.errors import TrainingError
+from gaancore.kernels import kernels_for
+from gaancore.nn.module import Parameter
+
+NamedParameters = Iterable[tuple[str, Parameter]]
+
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) without weight decay, bias corrections included.
+
+    m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
+    p = p - lr * lr_scale * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
+
+    Defaults are those of the paper's framework (MXNet). A parameter without a gradient stays.
+    """
+
+    def __init__(
+        self,
+        parameters: NamedParameters,
+        lr: float,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+    ) -> None:
+        self.parameters = dict(parameters)
+        self.lr, self.beta1, self.beta2, self.eps = lr, beta1, beta2, eps
+        self.steps = 0
+        self.moment1 = {name: _zeros_like(p) for name, p in self.parameters.items()}
+        self.moment2 = {name: _zeros_like(p) for name, p in self.parameters.items()}
+
+    def step(self) -> None:
+        """Move every parameter that has a gradient."""
+        self.steps += 1
+        for name, p in self.parameters.items():
+            if p.grad is not None:
+                kernels_for(p.data).adam_step(
+                    p.data, p.grad, self.moment1[name], self.moment2[name],
+                    self.lr * p.lr_scale, self.beta1, self.beta2, self.eps, self.steps,
+                )  # fmt: skip
+
+    def state(self) -> dict[str, Array]:
+        """Both moments by name, for a checkpoint (`steps` and `lr` are numbers of their own)."""
+        first = {f"moment1.{name}": m for name, m in self.moment1.items()}
+        return first | {f"moment2.{name}": v for name, v in self.moment2.items()}
+
+    def load_state(self, state: dict[str, np.ndarray]) -> None:
+        """Copy the moments in. Raises KeyError for a name that is missing."""
+        for name in self.parameters:
+            self.moment1[name][...] = state[f"moment1.{name}"]
+            self.moment2[name][...] = state[f"moment2.{name}"]
+
+
+def clip_grad_norm(parameters: NamedParameters, max_norm: float) -> float:
+    """Scale all gradients together so that their joint 2-norm is at most `max_norm`.
+
+    max_norm : 0 does not clip, but the norm is looked at all the same.
+    Returns the norm before clipping. Raises TrainingError, with no gradient touched, if one is not
+    finite: it names the parameter.
+    """
+    parameters = [(name, p) for name, p in parameters if p.grad is not None]
+    squares = [float(_sum_of_squares(p.grad)) for _, p in parameters]
+    norm = math.sqrt(math.fsum(squares)) if all(map(math.isfinite, squares)) else math.nan
+    if not math.isfinite(norm):
+        _name_the_culprit(parameters, squares)
+    if 0 < max_norm < norm:
+        for _, p in parameters:
+            p.grad = p.grad * p.dtype.type(max_norm / norm)
+    return norm
+
+
+def _name_the_culprit(
+    parameters: Sequence[tuple[str, Parameter]], squares: Sequence[float]
+) -> None:
+    name = next(n for (n, _), s in zip(parameters, squares, strict=True) if not math.isfinite(s))
+    raise TrainingError(
+        f"the gradient of {name} is not finite, so nothing was updated; lower the learning rate, "
+        "clip gradients, or look for extreme features"
+    )
+
+
+def _sum_of_squares(x: Array) -> Array:
+    flat = x.reshape(-1)
+    return array_module(x).dot(flat, flat) if x.dtype == np.float64 else (
+        (flat.astype(np.float64) ** 2).sum()
+    )
+
+
+def _zeros_like(p: Parameter) -> Array:
+    return array_module(p.data).zeros_like(p.data)
+
+
+@dataclass
+class PlateauSchedule:
+    """Lower the learning rate when validation stops improving, then stop (section 5.1).
+
+    After each validation that does not beat the best so far (strictly), in the order of the
+    released code: stop if more than `stop_patience` in a row; else, if more than `decay_patience`
+    in a row, lr = max(lr * factor, floor), and the count starts again if lr really fell. So a run
+    can only stop once the rate is at its floor.
+    """
+
+    lr: float
+    floor: float
+    factor: float
+    decay_patience: int
+    stop_patience: int
+    best: float = 0.0
+    bad: int = 0
+    stopped: bool = False
+
+    def update(self, score: float) -> bool:
+        """Take in a validation score; returns whether it is the best so far."""
+        if score > self.best:
+            self.best, self.bad = score, 0
+            return True
+        self.bad += 1
+        if self.bad > self.stop_patience:
+            self.stopped = True
+        elif self.bad > self.decay_patience:
+            lowered = max(self.lr * self.factor, self.floor)
+            if lowered < self.lr:
+                self.lr, self.bad = lowered, 0
+        return False

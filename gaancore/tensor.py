@@ -1,0 +1,178 @@
+"""Reverse-mode automatic differentiation: a tape of closures over arrays.
+
+An op is a plain function on arrays that returns `(out, backward)`, where `backward(grad)` gives
+one gradient per positional argument (None where there is none). `@primitive` lifts it to Tensors:
+
+    @primitive
+    def multiply(a, b):
+        return a * b, lambda grad: (grad * b, grad * a)
+
+Closures hold arrays and never a Tensor, so there are no reference cycles: memory is given back
+as soon as the last name for a result is gone, without waiting for the garbage collector.
+"""
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+from gaancore.errors import ShapeError
+
+Backward = Callable[[Array], tuple[Array | None, ...]]
+
+_counter = itertools.count()
+_recording: ContextVar[bool] = ContextVar("recording", default=True)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Inside, ops compute values only: nothing is recorded and nothing is kept alive."""
+    token = _recording.set(False)
+    try:
+        yield
+    finally:
+        _recording.reset(token)
+
+
+class Node:
+    """One step of the tape. A leaf knows the Tensor that gathers its gradient, weakly: the two
+    would otherwise hold each other. It has no `backward`.
+
+    `index` counts up as nodes are made, so every node comes after the nodes it was made from:
+    walking down the indices is a reverse topological order.
+    """
+
+    __slots__ = ("backward", "index", "inputs", "leaf")
+
+    def __init__(
+        self,
+        inputs: "tuple[Node | None, ...]",
+        backward: Backward | None,
+        leaf: "weakref.ref[Tensor] | None" = None,
+    ) -> None:
+        self.index = next(_counter)
+        self.inputs = inputs
+        self.backward = backward
+        self.leaf = leaf
+
+
+class Tensor:
+    """An array that remembers how it was made.
+
+    data          : the array (NumPy or CuPy), of any shape.
+    requires_grad : make this a leaf that gathers a gradient in `.grad` (None until then).
+    Raises ShapeError if a gradient is asked for an array that is not float32 or float64.
+    """
+
+    __slots__ = ("__weakref__", "_node", "data", "grad")
+
+    def __init__(self, data: Array, requires_grad: bool = False) -> None:
+        if isinstance(data, Tensor):
+            raise ShapeError("Tensor: data: expected an array, got a Tensor")
+        self.data: Array = data if hasattr(data, "dtype") else np.asarray(data)
+        self.grad: Array | None = None
+        self._node: Node | None = None
+        if requires_grad:
+            if self.data.dtype not in (np.float32, np.float64):
+                raise ShapeError(
+                    f"Tensor: requires_grad: expected float32 or float64, got {self.data.dtype}"
+                )
+            self._node = Node((), None, weakref.ref(self))
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient flows back through this Tensor."""
+        return self._node is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.data.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.data.dtype
+
+    def __repr__(self) -> str:
+        return f"Tensor(shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})"
+
+    def detach(self) -> "Tensor":
+        """The same array, cut off from the tape."""
+        return Tensor(self.data)
+
+    def backward(self, grad: Array | None = None) -> None:
+        """Add d(self)/d(leaf), contracted with `grad`, to every leaf's `.grad`; free the tape.
+
+        grad : same shape as self; may be left out for a scalar (then 1).
+        Raises ShapeError for a missing or misshapen `grad`, RuntimeError on a second walk.
+        """
+        if self._node is None:
+            raise RuntimeError("backward: nothing that requires a gradient led to this Tensor")
+        if grad is None:
+            if self.data.size != 1:
+                raise ShapeError(f"backward: grad: needed for shape {self.shape}")
+            grad = array_module(self.data).ones_like(self.data)
+        if grad.shape != self.shape:
+            raise ShapeError(f"backward: grad: expected {self.shape}, got {grad.shape}")
+        _walk(self._node, grad)
+
+
+def _walk(root: Node, grad: Array) -> None:
+    """Visit each node once, latest first, without recursion; free it right after its turn."""
+    grads: dict[Node, Array] = {root: grad}
+    summed: set[Node] = set()  # gradients that are our own array and may be added to in place
+    queue: list[tuple[int, Node]] = [(-root.index, root)]
+    while queue:
+        _, node = heappop(queue)
+        grad = _c_order(grads.pop(node))
+        if node.leaf is not None:
+            leaf = node.leaf()
+            if leaf is not None:  # else nobody is left to read it
+                leaf.grad = grad if leaf.grad is None else leaf.grad + grad
+            continue
+        if node.backward is None:
+            raise RuntimeError("backward: this part of the tape was already used and freed")
+        inputs, backward = node.inputs, node.backward
+        node.inputs, node.backward = (), None
+        for parent, piece in zip(inputs, backward(grad), strict=True):
+            if parent is None or piece is None:
+                continue
+            if parent not in grads:
+                grads[parent] = piece
+                heappush(queue, (-parent.index, parent))
+            elif parent in summed:
+                grads[parent] += piece
+            else:
+                grads[parent] = grads[parent] + piece
+                summed.add(parent)
+
+
+def _c_order(array: Array) -> Array:
+    """Kernels walk rows in C order, which a transposed, sliced or broadcast view does not have."""
+    return array if array.flags.c_contiguous else array.copy()
+
+
+def primitive(function: Callable[..., tuple[Array, Backward]]) -> Callable[..., Tensor]:
+    """Lift `function(*arrays, **static) -> (out, backward)` to Tensors.
+
+    Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.
+    """
+
+    @wraps(function)
+    def op(*args: Any, **static: Any) -> Tensor:
+        data = [_c_order((a if isinstance(a, Tensor) else Tensor(a)).data) for a in args]
+        out, backward = function(*data, **static)
+        result = Tensor(out)
+        if _recording.get():
+            inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
+            if any(node is not None for node in inputs):
+                result._node = Node(inputs, backward)
+        return result
+
+    return op

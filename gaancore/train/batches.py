@@ -1,0 +1,64 @@
+"""Which nodes a training step is about, and the blocks that lead to them."""
+
+import numpy as np
+
+from gaancore.data.dataset import NodeDataset
+from gaancore.graph.block import Block
+from gaancore.graph.sampler import sample_blocks
+from gaancore.seeding import derive_seed, generator
+from gaancore.train.settings import Settings
+
+
+class Batches:
+    """The steps of every epoch over a training view, each a function of (run seed, epoch, step).
+
+    `batch = "seeds"`: a permutation of all nodes in batches of `batch_size`, the last one short.
+    `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
+    has at least `batch_size` nodes; their order is drawn anew each epoch.
+    """
+
+    def __init__(self, view: NodeDataset, settings: Settings, num_layers: int) -> None:
+        self.graph = view.graph
+        self.settings = settings
+        self.fanouts = settings.fanouts[:num_layers]
+        self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
+        self.num_nodes = view.num_nodes
+        self._whole: dict[int, Block] = {}
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return len(self.groups) or -(-self.num_nodes // self.settings.batch_size)
+
+    def seeds(self, epoch: int, step: int) -> np.ndarray:
+        """The nodes whose loss step number `step` of `epoch` is about."""
+        rng = generator(self.settings.seed, "order", epoch)
+        if self.groups:
+            return self.groups[rng.permutation(len(self.groups))[step]]
+        size = self.settings.batch_size
+        return rng.permutation(self.num_nodes)[step * size : (step + 1) * size]
+
+    def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
+        """The blocks for `seeds`, outermost first; whole graphs are built once and kept."""
+        if self.groups and all(fanout == -1 for fanout in self.fanouts):
+            # Nothing is drawn, and whole graphs are closed under neighbourhood: one block is all.
+            key = int(seeds[0])
+            if key not in self._whole:
+                self._whole[key] = self.graph.block_of(seeds)
+            return [self._whole[key]] * len(self.fanouts)
+        seed = derive_seed(self.settings.seed, "sampler", epoch, step)
+        return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+
+
+def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
+    order = np.argsort(view.graph_ids, kind="stable")
+    _, starts = np.unique(view.graph_ids[order], return_index=True)
+    groups: list[np.ndarray] = []
+    waiting: list[np.ndarray] = []
+    for nodes in np.split(order, starts[1:]):
+        waiting.append(nodes)
+        if sum(map(len, waiting)) >= settings.batch_size:
+            groups.append(np.concatenate(waiting))
+            waiting = []
+    if waiting:
+        groups.append(np.concatenate(waiting))
+    return groups

@@ -1,0 +1,166 @@
+"""Every choice of a run, with the paper's value and its place as the default."""
+
+import tomllib
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from gaancore.errors import SettingsError
+from gaancore.models.node_classifier import MODELS
+
+VARIANTS = ("released", "paper")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is made of. Sections are those of the paper (GaAN, UAI 2018).
+
+    The two variants differ in the gate, the scale of the scores and the order of concatenation
+    (see nn/), and in what patience counts: `paper` epochs, `released` validations, one per 100
+    steps. 0 stands for "none" or "no limit" where that makes sense.
+    """
+
+    task: str = "ppi"
+    model: str = "gaan"
+    variant: str = "released"
+    seed: int = 0
+
+    # The network, section 5.1 (PPI): input projection 64, two aggregators of 128 outputs.
+    embed_dim: int = 64
+    out_dim: int = 128
+    num_heads: int = 8  # K
+    key_dim: int = 24  # d_a
+    value_dim: int = 0  # d_v; 0: 256 / K for attention, 64 for pairwise sums, 512 for pools
+    gate_dim: int = 64  # d_m
+    hidden_dim: int = 1024  # of the two-layer network
+    dropout: float = 0.1  # after each aggregator
+    attention_dropout: float = 0.0  # of attention weights
+
+    # Batches, section 5.1: 512 nodes with all their neighbours.
+    batch: str = "seeds"  # or "graphs": whole graphs until a step has `batch_size` nodes
+    batch_size: int = 512
+    fanouts: tuple[int, ...] = (-1, -1)  # S_1, S_2; -1 = all neighbours
+
+    # Optimisation, section 5.1: Adam, rate 0.01 halved down to 0.001 on a plateau.
+    lr: float = 0.01
+    lr_floor: float = 0.001
+    lr_factor: float = 0.5
+    decay_patience: int = 15
+    stop_patience: int = 30
+    clip_norm: float = 0.0
+    epochs: int = 0  # 0: until early stopping
+    validate_every: int = -1  # steps; 0: once an epoch; -1: as the variant says
+
+    # Data
+    self_loops: str = "keep"
+    normalize: str = "none"
+    unflagged: str = "drop"
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def values_per_head(self) -> int:
+        """d_v: the paper keeps K d_v = 256 for attention as K changes (table 4)."""
+        if self.value_dim:
+            return self.value_dim
+        if self.model in ("avg-pool", "max-pool"):
+            return 512
+        return 64 if self.model.startswith("pairwise") else max(1, 256 // self.num_heads)
+
+    @property
+    def steps_between_validations(self) -> int:
+        """0 stands for an epoch."""
+        if self.validate_every >= 0:
+            return self.validate_every
+        return 100 if self.variant == "released" and self.batch == "seeds" else 0
+
+
+def with_changes(settings: Settings, changes: dict[str, Any], where: str) -> Settings:
+    """`settings` with values replaced; strings are read as the field's type.
+
+    where : what to blame in an error, such as "--set" or a file name.
+    Raises SettingsError for a name or value that is not valid.
+    """
+    known = {f.name: f for f in fields(Settings)}
+    converted = {}
+    for name, value in changes.items():
+        if name not in known:
+            raise SettingsError(f"{where}: {name}: no such setting; known: {', '.join(known)}")
+        converted[name] = _convert(where, name, value, type(getattr(settings, name)))
+    try:
+        return replace(settings, **converted)
+    except SettingsError as error:
+        raise SettingsError(f"{where}: {error}") from None
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The settings of a TOML file, one `name = value` a line. Raises SettingsError."""
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not a TOML file: {error}") from None
+
+
+def differences(a: Settings, b: Settings) -> list[str]:
+    """`name: value in a, value in b` for each setting in which they differ."""
+    mine, yours = asdict(a), asdict(b)
+    return [f"{name}: {mine[name]} -> {yours[name]}" for name in mine if mine[name] != yours[name]]
+
+
+def _convert(where: str, name: str, value: Any, kind: type) -> Any:
+    try:
+        if kind is tuple:
+            parts = value.split(",") if isinstance(value, str) else value
+            return tuple(int(part) for part in parts)
+        if isinstance(value, bool) or (kind is int and isinstance(value, float)):
+            raise ValueError
+        if kind is str and not isinstance(value, str):
+            raise ValueError
+        return kind(value)
+    except (TypeError, ValueError):
+        meaning = {tuple: "numbers such as 25,10", int: "a whole number", float: "a number"}
+        raise SettingsError(
+            f"{where}: {name}: expected {meaning.get(kind, 'text')}, got {value!r}"
+        ) from None
+
+
+def _check(s: Settings) -> None:
+    choices = {
+        "task": ("ppi",),
+        "model": MODELS,
+        "variant": VARIANTS,
+        "batch": ("seeds", "graphs"),
+        "self_loops": ("keep", "drop", "add"),
+        "normalize": ("none", "standard"),
+        "unflagged": ("drop", "train", "error"),
+    }
+    for name, allowed in choices.items():
+        if getattr(s, name) not in allowed:
+            raise SettingsError(
+                f"{name}: expected one of {', '.join(allowed)}, got {getattr(s, name)!r}"
+            )
+    positive = ("embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
+    for name in (*positive, "batch_size"):
+        if getattr(s, name) < 1:
+            raise SettingsError(f"{name}: expected 1 or more, got {getattr(s, name)}")
+    for name in ("value_dim", "seed", "epochs", "decay_patience", "stop_patience", "clip_norm"):
+        if getattr(s, name) < 0:
+            raise SettingsError(f"{name}: expected 0 or more, got {getattr(s, name)}")
+    for name in ("dropout", "attention_dropout"):
+        if not 0 <= getattr(s, name) < 1:
+            raise SettingsError(f"{name}: expected 0 <= value < 1, got {getattr(s, name)}")
+    if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):
+        raise SettingsError(
+            f"lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr {s.lr}, "
+            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}"
+        )
+    if s.model != "fnn" and not s.fanouts:
+        raise SettingsError("fanouts: expected one number per aggregator, such as -1,-1")
+    if any(fanout < -1 for fanout in s.fanouts):
+        raise SettingsError(f"fanouts: expected -1 (all) or 0 and more, got {s.fanouts}")
+    if s.validate_every < -1:
+        raise SettingsError(f"validate_every: expected -1, 0 or more, got {s.validate_every}")

@@ -1,0 +1,123 @@
+"""linear, dropout, the loss of PPI and Adam, each against its formula in NumPy's float64."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+SHAPES = pytest.mark.parametrize(
+    ("rows", "F", "G"), [(1, 1, 1), (7, 3, 5), (300, 20, 33), (129, 2, 64), (0, 3, 4)]
+)
+SEED = 12345
+
+
+def numbers(dtype, *shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def tolerance(dtype) -> dict[str, float]:
+    return {"rtol": 1e-4, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-12}
+
+
+@DTYPES
+@SHAPES
+@pytest.mark.parametrize("slope", [1.0, 0.1, 0.0])
+def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G, slope):
+    x, weight, bias = numbers(dtype, rows, F), numbers(dtype, F, G, seed=1), numbers(dtype, G)
+    before = x.astype(np.float64) @ weight + bias
+    out = kernels.linear_forward(x, weight, bias, slope)
+    assert out.dtype == dtype
+    assert_allclose(out, np.where(before > 0, before, slope * before), **tolerance(dtype))
+
+    grad = numbers(dtype, rows, G, seed=2)
+    grad_before = np.where(out > 0, 1, slope) * grad.astype(np.float64)
+    grads = kernels.linear_backward(grad, out, x, weight, slope)
+    wanted = (grad_before @ weight.T, x.T @ grad_before, grad_before.sum(axis=0))
+    for actual, expected in zip(grads, wanted, strict=True):
+        assert actual.dtype == dtype
+        assert_allclose(actual, expected, **tolerance(dtype))
+
+
+@DTYPES
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_dropout_keeps_its_share_and_scales_it_up(kernels, dtype, rate):
+    x = np.ones((400, 500), dtype)
+    out = kernels.dropout(x, rate, SEED)
+    assert_array_equal(np.unique(out), np.array([0, 1 / (1 - rate)], dtype))
+    share = np.count_nonzero(out) / x.size
+    assert abs(share - (1 - rate)) < 5 * np.sqrt(rate * (1 - rate) / x.size)
+
+
+def test_dropout_is_a_function_of_seed_and_position(kernels):
+    x = np.ones(100_000, np.float32)
+    out = kernels.dropout(x, 0.5, SEED)
+    assert_array_equal(kernels.dropout(x, 0.5, SEED), out)
+    assert_array_equal(kernels.dropout(x[:777].copy(), 0.5, SEED), out[:777])
+    assert_array_equal(kernels.dropout(x.astype(np.float64), 0.5, SEED), out)
+    assert_array_equal(kernels.dropout(x.reshape(10, -1), 0.5, SEED).ravel(), out)
+    for other in (SEED + 1, SEED + 2**32, 0):
+        both = np.count_nonzero(out * kernels.dropout(x, 0.5, other))
+        assert abs(both / x.size - 0.25) < 5 * np.sqrt(0.25 * 0.75 / x.size)
+
+
+def test_dropping_more_drops_the_same_and_others(kernels):
+    x = np.ones(10_000, np.float32)
+    few, many = (kernels.dropout(x, rate, SEED) == 0 for rate in (0.2, 0.6))
+    assert not np.any(few & ~many)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5])
+def test_attention_drops_weights_like_dropout_of_an_array_of_edges_and_heads(kernels, rate):
+    """Values that name their edge show which weights were kept."""
+    E, K = 200, 3
+    links = (np.array([0, E]), np.arange(E, dtype=np.int32))
+    queries, keys = np.zeros((1, K, 1), np.float64), np.zeros((E, K, 1), np.float64)
+    values = np.repeat(np.eye(E)[:, None, :], K, axis=1)
+    out, _ = kernels.attention_forward(queries, keys, values, *links, 1.0, rate, SEED)
+    expected = kernels.dropout(np.full((E, K), 1 / E), rate, SEED)
+    assert_allclose(out[0].T, expected, rtol=1e-12)
+
+
+@DTYPES
+def test_binary_cross_entropy_is_log_of_one_plus_exp_minus_tx(kernels, dtype):
+    logits = numbers(dtype, 50, 7) * dtype(10)
+    targets = np.random.default_rng(1).integers(0, 2, (50, 7), dtype=np.uint8)
+    x = logits.astype(np.float64)
+    total, grad = kernels.bce_with_logits(logits, targets)
+    assert total == pytest.approx((np.logaddexp(0, x) - targets * x).sum(), rel=1e-6)
+    assert grad.dtype == dtype
+    assert_allclose(grad, 1 / (1 + np.exp(-x)) - targets, rtol=1e-5, atol=1e-6)
+
+
+@DTYPES
+def test_binary_cross_entropy_of_huge_logits_is_linear_in_them(kernels, dtype):
+    logits = np.array([[1e4, -1e4], [1e4, -1e4], [0, -0.0]], dtype)
+    targets = np.array([[1, 0], [0, 1], [0, 1]], np.uint8)
+    total, grad = kernels.bce_with_logits(logits, targets)
+    assert total == pytest.approx(2e4 + 2 * np.log(2), rel=1e-6)
+    assert_array_equal(grad, np.array([[0, 0], [1, -1], [0.5, -0.5]], dtype))
+
+
+def test_binary_cross_entropy_of_nan_is_nan_and_of_nothing_zero(kernels):
+    targets = np.zeros((1, 3), np.uint8)
+    total, grad = kernels.bce_with_logits(np.array([[0, np.nan, 1]], np.float32), targets)
+    assert np.isnan(total)
+    assert np.isnan(grad).tolist() == [[False, True, False]]
+    total, grad = kernels.bce_with_logits(np.zeros((0, 3), np.float32), targets[:0])
+    assert (total, grad.shape) == (0, (0, 3))
+
+
+@DTYPES
+def test_adam_moves_a_parameter_as_its_authors_wrote_it(kernels, dtype):
+    rate, beta1, beta2, eps = 0.01, 0.9, 0.999, 1e-8
+    p = numbers(dtype, 4, 5)
+    m, v = np.zeros_like(p), np.zeros_like(p)
+    theta, first, second = p.astype(np.float64), np.zeros(p.shape), np.zeros(p.shape)
+    for step in range(1, 6):
+        g = numbers(dtype, 4, 5, seed=step)
+        kernels.adam_step(p, g, m, v, rate, beta1, beta2, eps, step)
+        first = beta1 * first + (1 - beta1) * g
+        second = beta2 * second + (1 - beta2) * g.astype(np.float64) ** 2
+        corrected = first / (1 - beta1**step), second / (1 - beta2**step)
+        theta -= rate * corrected[0] / (np.sqrt(corrected[1]) + eps)
+    assert_allclose(p, theta, **tolerance(dtype))
