@@ -89,8 +89,10 @@ def _name_the_culprit(
 
 def _sum_of_squares(x: Array) -> Array:
     flat = x.reshape(-1)
-    return array_module(x).dot(flat, flat) if x.dtype == np.float64 else (
-        (flat.astype(np.float64) ** 2).sum()
+    return (
+        array_module(x).dot(flat, flat)
+        if x.dtype == np.float64
+        else ((flat.astype(np.float64) ** 2).sum())
     )
 
 

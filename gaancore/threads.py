@@ -8,6 +8,7 @@ forked or concurrent callers, and they cannot be told apart from BLAS's threads.
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import pairwise
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -52,7 +53,7 @@ def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
 
     The calling thread takes the last range itself. An exception in any range is raised here.
     """
-    pairs = [(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
+    pairs = [(a, b) for a, b in pairwise(bounds) if b > a]
     if not pairs:
         return
     if len(pairs) == 1 or _num_threads == 1:

@@ -1,5 +1,6 @@
 """The CPU backend: allocates, cuts rows among threads, calls the Numba loops. See the contract."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from gaancore.kernels import cpu_elementwise as elementwise
 from gaancore.kernels import cpu_segments as segments
 
 SMALLEST = 16_384  # numbers per thread below which waking another thread costs more than it gives
+CACHE_LINE = 64  # bytes
+PIECE = 128  # rows, or columns, of a product that one BLAS call computes
 WIDEST = 128  # numbers in one strip of a row: more do not fit into the vector registers
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -80,9 +83,7 @@ def edge_dot(
     return out
 
 
-def segment_mean_forward(
-    values: np.ndarray, indptr: np.ndarray, indices: np.ndarray
-) -> np.ndarray:
+def segment_mean_forward(values: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     features = values.shape[1]
     width = _strip_width(features)
     out = np.empty((indptr.size - 1, features), values.dtype)
@@ -118,9 +119,21 @@ def segment_max_forward(values: np.ndarray, indptr: np.ndarray, indices: np.ndar
 def segment_max_backward(
     grad: np.ndarray, winners: np.ndarray, t_indptr: np.ndarray, t_indices: np.ndarray
 ) -> np.ndarray:
-    out = np.zeros((t_indptr.size - 1, grad.shape[1]), grad.dtype)
-    _evenly(segments.max_backward, grad.shape[1], grad.shape[0], grad, winners, out)
+    num_src, features = t_indptr.size - 1, grad.shape[1]
+    out = _aligned((num_src, features), grad.dtype)
+    out[:] = 0
+    line = CACHE_LINE // grad.itemsize  # columns are shared out by cache lines
+    args = (grad, winners, line, out)
+    _evenly(segments.max_backward, -(-features // line), line * grad.shape[0], *args)
     return out
+
+
+def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An empty array that starts a cache line, so that its rows span as few as they can."""
+    size = math.prod(shape)
+    room = np.empty(size + CACHE_LINE // dtype.itemsize, dtype)
+    skip = -room.ctypes.data % CACHE_LINE // dtype.itemsize
+    return room[skip : skip + size].reshape(shape)
 
 
 def _dropout_constants(dtype: np.dtype, rate: float) -> tuple[np.uint64, Any]:
@@ -131,7 +144,7 @@ def _dropout_constants(dtype: np.dtype, rate: float) -> tuple[np.uint64, Any]:
 def _pack(x: np.ndarray) -> np.ndarray:
     """(n, K, D) as (K * n, D): all rows of one head together."""
     n, K, D = x.shape
-    packed = np.empty((K * n, D), x.dtype)
+    packed = _aligned((K * n, D), x.dtype)
     _evenly(attention.pack(D), n, K * D, _rows(x), packed, K)
     return packed
 
@@ -172,45 +185,54 @@ def attention_backward(
 ) -> Triple:
     queries, kh, vh, exps, inverse = saved
     (_, K, A), D, dtype = queries.shape, out.shape[2], out.dtype
-    num_src = t_indptr.size - 1
-    pairs = np.empty((*exps.shape, 2), dtype)
+    one, scale = dtype.type(1), dtype.type(scale)
+    weights, grad_scores = np.empty_like(exps), np.empty_like(exps)
     grad_q = np.empty_like(queries)
+    grad_k = np.empty((t_indptr.size - 1, K, A), dtype)
+    grad_v = np.empty((t_indptr.size - 1, K, D), dtype)
     drop = (*_dropout_constants(dtype, rate), np.uint64(seed))
-    args = (kh, vh, _rows(grad), _rows(out), indptr, indices, dtype.type(scale), *drop)
-    rows = attention.backward_rows(A, D)
-    _by_edges(rows, indptr, K * (A + D), *args, exps, inverse, pairs, _rows(grad_q))
-    grad_k = np.empty((num_src, K, A), dtype)
-    grad_v = np.empty((num_src, K, D), dtype)
-    columns = (_pack(queries), _pack(grad), t_indptr, t_indices, t_edge_ids, dtype.type(scale))
-    kernel = attention.backward_columns(A, D)
-    _by_edges(kernel, t_indptr, K * (A + D), *columns, pairs, _rows(grad_k), _rows(grad_v))
+    rows, columns = attention.backward_rows(A, D), attention.backward_columns
+    given = (kh, vh, _rows(grad), _rows(out), indptr, indices, scale, *drop, exps, inverse)
+    _by_edges(rows, indptr, K * (A + D), *given, weights, grad_scores, _rows(grad_q))
+    edges = (t_indptr, t_indices, t_edge_ids)
+    for width, factor, packed, by, target in (
+        (A, scale, _pack(queries), grad_scores, grad_k),
+        (D, one, _pack(grad), weights, grad_v),
+    ):
+        given_by = (by, packed, *edges, factor, _rows(target))
+        _by_edges(columns(width), t_indptr, K * width, *given_by)
     return grad_q, grad_k, grad_v
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b for matrices, cut among our threads where BLAS has been left with one of its own."""
+    """a @ b for matrices. Where BLAS has one thread (threads.limit_blas), ours share the product.
+
+    It is cut into the same pieces for any number of threads, so their number changes no bit.
+    """
     m, n = a.shape[0], b.shape[1]
-    if not threads.blas_is_single_threaded() or m * n * a.shape[1] < 64 * SMALLEST:
+    if not threads.blas_is_single_threaded():
         return a @ b
     out = np.empty((m, n), np.result_type(a, b))
     if m >= n:
-        _evenly(_matmul_rows, m, n, a, b, out)
+        _evenly(_matmul_rows, -(-m // PIECE), PIECE * n * a.shape[1] // 64, a, b, out)
     else:
-        _evenly(_matmul_columns, n, m, a, b, out)
+        _evenly(_matmul_columns, -(-n // PIECE), PIECE * m * a.shape[1] // 64, a, b, out)
     return out
 
 
 def _matmul_rows(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
-    np.matmul(a[start:stop], b, out=out[start:stop])
+    for piece in range(start, stop):
+        rows = slice(piece * PIECE, (piece + 1) * PIECE)
+        np.matmul(a[rows], b, out=out[rows])
 
 
 def _matmul_columns(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
-    np.matmul(a, b[:, start:stop], out=out[:, start:stop])
+    for piece in range(start, stop):
+        columns = slice(piece * PIECE, (piece + 1) * PIECE)
+        np.matmul(a, b[:, columns], out=out[:, columns])
 
 
-def linear_forward(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, slope: float
-) -> np.ndarray:
+def linear_forward(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, slope: float) -> np.ndarray:
     out = matmul(x, weight)
     args = (out, bias, out.dtype.type(slope))
     _evenly(elementwise.add_bias_leaky_relu, out.shape[0], out.shape[1], *args)

@@ -5,8 +5,8 @@ graph fit into the L2 cache where all heads' do not, so they are copied head by 
 (`pack`), and each head's rows are walked in turn. A thread owns rows [start, stop).
 
 Names: q, g, y are the rows of queries, of the gradient and of the output, (N * K, width), row
-i * K + k; kh, vh, qh, gh are packed, (K * S, width), row k * S + j. Between forward and backward
-only exp(score - max) and 1 / sum are kept, per edge and head: O(E K), never O(E K D).
+i * K + k; kh, vh and `packed` are packed, (K * S, width), row k * S + j. Between forward and
+backward only exp(score - max) and 1 / sum are kept, per edge and head: O(E K), never O(E K D).
 """
 
 from functools import cache
@@ -40,7 +40,20 @@ def pack(width: int) -> Any:
 def forward(key_width: int, value_width: int) -> Any:
     @jit(fastmath=FAST)
     def kernel(
-        q, kh, vh, indptr, indices, scale, threshold, keep_scale, seed, exps, inverse, y, start, stop
+        q,
+        kh,
+        vh,
+        indptr,
+        indices,
+        scale,
+        threshold,
+        keep_scale,
+        seed,
+        exps,
+        inverse,
+        y,
+        start,
+        stop,
     ):
         zero, one, K = q.dtype.type(0), q.dtype.type(1), exps.shape[0]
         S = kh.shape[0] // K
@@ -81,7 +94,7 @@ def forward(key_width: int, value_width: int) -> Any:
 
 @cache
 def backward_rows(key_width: int, value_width: int) -> Any:
-    """grad_queries, and for each edge (weight after dropout, gradient of the score) as a pair."""
+    """grad_queries; for each edge and head its weight after dropout, and the score's gradient."""
 
     @jit(fastmath=FAST)
     def kernel(
@@ -97,7 +110,8 @@ def backward_rows(key_width: int, value_width: int) -> Any:
         seed,
         exps,
         inverse,
-        pairs,
+        weights,
+        grad_scores,
         grad_q,
         start,
         stop,
@@ -106,50 +120,57 @@ def backward_rows(key_width: int, value_width: int) -> Any:
         S = kh.shape[0] // K
         grad, total = register(vh, value_width), register(kh, key_width)
         for k in range(K):
-            first, exp, pair = k * S, exps[k], pairs[k]
-            for i in range(start, stop):
-                load(grad, g, i * K + k, value_width)
-                mean = dot(grad, y, i * K + k, value_width)  # sum over the segment of w * grad_w
-                clear(total, key_width)
-                for e in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-                    j = first + indices[e]
-                    weight = exp[e] * inverse[k, i]
-                    grad_weight = dot(grad, vh, j, value_width)
-                    kept_weight = weight
+            first, exp, used, scores = k * S, exps[k], weights[k], grad_scores[k]
+            for chunk in range(start, stop, ROWS):
+                chunk_stop = min(chunk + ROWS, stop)
+                for i in range(chunk, chunk_stop):
+                    lo, hi = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
+                    load(grad, g, i * K + k, value_width)
+                    for e in range(lo, hi):
+                        scores[e] = dot(grad, vh, first + indices[e], value_width)
+                    norm = inverse[k, i]
+                    mean = dot(grad, y, i * K + k, value_width)  # sum of weight * grad_weight
                     if threshold > 0:
-                        kept = random_word(seed, np.int64(e) * K + k) >= threshold
-                        kept_weight = weight * keep_scale if kept else zero
-                        grad_weight = grad_weight * keep_scale if kept else zero
-                    grad_score = weight * (grad_weight - mean)
-                    pair[e, 0] = kept_weight
-                    pair[e, 1] = grad_score
-                    add(total, grad_score, kh, j, key_width)
-                store(grad_q, i * K + k, scale, total, key_width)
+                        for e in range(lo, hi):
+                            kept = random_word(seed, np.int64(e) * K + k) >= threshold
+                            factor = keep_scale if kept else zero
+                            weight = norm * exp[e]
+                            used[e] = weight * factor
+                            scores[e] = weight * (scores[e] * factor - mean)
+                    else:
+                        for e in range(lo, hi):
+                            weight = norm * exp[e]
+                            used[e] = weight
+                            scores[e] = weight * (scores[e] - mean)
+                for i in range(chunk, chunk_stop):
+                    clear(total, key_width)
+                    for e in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+                        add(total, scores[e], kh, first + indices[e], key_width)
+                    store(grad_q, i * K + k, scale, total, key_width)
 
     return kernel
 
 
 @cache
-def backward_columns(key_width: int, value_width: int) -> Any:
-    """grad_keys and grad_values, over the transposed block: each source gathers its edges."""
+def backward_columns(width: int) -> Any:
+    """out[j] = scale * sum of weights[e] * rows[i] over the edges e = (i, j) of source j.
+
+    Once with the scores' gradients and the queries for grad_keys, once with the weights and the
+    gradient for grad_values: each pass has half of what both together would need in the cache.
+    """
 
     @jit(fastmath=FAST)
-    def kernel(
-        qh, gh, t_indptr, t_indices, t_edge_ids, scale, pairs, grad_k, grad_v, start, stop
-    ):
-        one, K = qh.dtype.type(1), pairs.shape[0]
-        N = qh.shape[0] // K
-        keys, values = register(qh, key_width), register(gh, value_width)
+    def kernel(weights, packed, t_indptr, t_indices, t_edge_ids, scale, out, start, stop):
+        K = weights.shape[0]
+        N = packed.shape[0] // K
+        total = register(packed, width)
         for k in range(K):
-            first, pair = k * N, pairs[k]
+            first, weight = k * N, weights[k]
             for j in range(start, stop):
-                clear(keys, key_width)
-                clear(values, value_width)
+                clear(total, width)
                 for p in range(np.uintp(t_indptr[j]), np.uintp(t_indptr[j + 1])):
-                    i, e = first + t_indices[p], np.uintp(t_edge_ids[p])
-                    add(keys, pair[e, 1], qh, i, key_width)
-                    add(values, pair[e, 0], gh, i, value_width)
-                store(grad_k, j * K + k, scale, keys, key_width)
-                store(grad_v, j * K + k, one, values, value_width)
+                    e = np.uintp(t_edge_ids[p])
+                    add(total, weight[e], packed, first + t_indices[p], width)
+                store(out, j * K + k, scale, total, width)
 
     return kernel

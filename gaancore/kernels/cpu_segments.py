@@ -15,13 +15,13 @@ from gaancore.kernels.rows import (
     add,
     clear,
     dot,
+    fill_int,
     load,
     register,
     register_int,
     store,
     store_int,
     take_larger,
-    fill_int,
 )
 
 FAST = {"reassoc", "contract", "nsz"}
@@ -156,10 +156,10 @@ def max_forward(width: int) -> Any:
 
 
 @jit
-def max_backward(grad, winners, out, start, stop):
-    """Columns [start, stop) belong to this thread: each winner gets its gradients in row order."""
+def max_backward(grad, winners, line, out, start, stop):
+    """Cache lines [start, stop) of each row are this thread's: it adds up in row order."""
     for i in range(grad.shape[0]):
-        for f in range(start, stop):
+        for f in range(start * line, min(stop * line, grad.shape[1])):
             j = winners[i, f]
             if j >= 0:
                 out[j, f] += grad[i, f]

@@ -91,7 +91,7 @@ _S13, _S16, _S32 = np.uint64(13), np.uint64(16), np.uint64(32)
 
 @jit(inline="always")
 def _mix(h):
-    """Avalanche 32 bits (the finaliser of MurmurHash3); held in uint64 so that nothing overflows."""
+    """Avalanche 32 bits (MurmurHash3's finaliser), held in uint64 so that nothing overflows."""
     h ^= h >> _S16
     h = (h * _MIX_1) & _LOW
     h ^= h >> _S13

@@ -17,10 +17,10 @@ declared with `register` never touches memory between two edges.
     store_int(rows, i, w, width)         rows[i] = w
 
 rows is a C-contiguous (n, width) array, i a row number that is trusted, width a compile-time
-constant. With NUMBA_DISABLE_JIT=1 the same names are plain NumPy.
+constant. Each move stands beside its meaning in NumPy, which is what runs with the JIT disabled.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
@@ -90,7 +90,21 @@ def _row_of(context: Any, builder: Any, kind: Any, array: Any, i: Any, width: in
     return builder.gep(data, [builder.mul(i, ir.Constant(i.type, width))])
 
 
-@intrinsic(prefer_literal=True)
+def _intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """An intrinsic of Numba, its meaning in NumPy beside it (used where the JIT is disabled)."""
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return lambda build: plain
+    return intrinsic(prefer_literal=True)
+
+
+def _take_larger(
+    r: np.ndarray, w: np.ndarray, rows: np.ndarray, i: int, j: int, width: int
+) -> None:
+    larger = ~(rows[i] <= r) & (r == r)
+    r[larger], w[larger] = rows[i][larger], j
+
+
+@_intrinsic(plain=lambda rows, width: np.zeros(width, rows.dtype))
 def register(typingctx: Any, rows: Any, width: Any) -> Any:
     """A row of registers (stack memory that LLVM promotes); declare it outside of every loop."""
 
@@ -101,7 +115,7 @@ def register(typingctx: Any, rows: Any, width: Any) -> Any:
     return types.CPointer(rows.dtype)(rows, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda r, width: r.fill(0))
 def clear(typingctx: Any, r: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         element = context.get_data_type(r.dtype)
@@ -112,7 +126,7 @@ def clear(typingctx: Any, r: Any, width: Any) -> Any:
     return types.void(r, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda r, rows, i, width: np.copyto(r, rows[i]))
 def load(typingctx: Any, r: Any, rows: Any, i: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         element = context.get_data_type(r.dtype)
@@ -124,7 +138,7 @@ def load(typingctx: Any, r: Any, rows: Any, i: Any, width: Any) -> Any:
     return types.void(r, rows, i, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda r, weight, rows, i, width: np.add(r, weight * rows[i], out=r))
 def add(typingctx: Any, r: Any, weight: Any, rows: Any, i: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         element = context.get_data_type(r.dtype)
@@ -139,7 +153,7 @@ def add(typingctx: Any, r: Any, weight: Any, rows: Any, i: Any, width: Any) -> A
     return types.void(r, weight, rows, i, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda rows, i, scale, r, width: np.multiply(scale, r, out=rows[i]))
 def store(typingctx: Any, rows: Any, i: Any, scale: Any, r: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         element = context.get_data_type(r.dtype)
@@ -153,7 +167,7 @@ def store(typingctx: Any, rows: Any, i: Any, scale: Any, r: Any, width: Any) -> 
     return types.void(rows, i, scale, r, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda r, rows, i, width: r @ rows[i])
 def dot(typingctx: Any, r: Any, rows: Any, i: Any, width: Any) -> Any:
     """<r, rows[i]>, summed over the lanes at the end."""
 
@@ -179,7 +193,7 @@ def dot(typingctx: Any, r: Any, rows: Any, i: Any, width: Any) -> Any:
     return r.dtype(r, rows, i, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda width: np.zeros(width, np.int32))
 def register_int(typingctx: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return cgutils.alloca_once(builder, _INT32, size=width.literal_value)
@@ -187,7 +201,7 @@ def register_int(typingctx: Any, width: Any) -> Any:
     return types.CPointer(types.int32)(width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda w, value, width: w.fill(value))
 def fill_int(typingctx: Any, w: Any, value: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         for offset, lanes in _pieces(width.literal_value, _INT32):
@@ -197,7 +211,7 @@ def fill_int(typingctx: Any, w: Any, value: Any, width: Any) -> Any:
     return types.void(w, types.int32, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=_take_larger)
 def take_larger(typingctx: Any, r: Any, w: Any, rows: Any, i: Any, j: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         element = context.get_data_type(r.dtype)
@@ -215,7 +229,7 @@ def take_larger(typingctx: Any, r: Any, w: Any, rows: Any, i: Any, j: Any, width
     return types.void(r, w, rows, i, types.int32, width), codegen
 
 
-@intrinsic(prefer_literal=True)
+@_intrinsic(plain=lambda rows, i, w, width: np.copyto(rows[i], w))
 def store_int(typingctx: Any, rows: Any, i: Any, w: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         row = _row_of(context, builder, rows, values[0], values[1], width.literal_value)
@@ -224,44 +238,3 @@ def store_int(typingctx: Any, rows: Any, i: Any, w: Any, width: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(rows, i, w, width), codegen
-
-
-if numba.config.DISABLE_JIT:
-
-    def register(rows: np.ndarray, width: int) -> np.ndarray:  # type: ignore[no-redef]
-        return np.zeros(width, rows.dtype)
-
-    def clear(r: np.ndarray, width: int) -> None:  # type: ignore[no-redef]
-        r[:] = 0
-
-    def load(r: np.ndarray, rows: np.ndarray, i: int, width: int) -> None:  # type: ignore[no-redef]
-        r[:] = rows[i]
-
-    def add(  # type: ignore[no-redef]
-        r: np.ndarray, weight: float, rows: np.ndarray, i: int, width: int
-    ) -> None:
-        r += weight * rows[i]
-
-    def dot(r: np.ndarray, rows: np.ndarray, i: int, width: int) -> float:  # type: ignore[no-redef]
-        return r @ rows[i]
-
-    def store(  # type: ignore[no-redef]
-        rows: np.ndarray, i: int, scale: float, r: np.ndarray, width: int
-    ) -> None:
-        rows[i] = scale * r
-
-    def register_int(width: int) -> np.ndarray:  # type: ignore[no-redef]
-        return np.zeros(width, np.int32)
-
-    def fill_int(w: np.ndarray, value: int, width: int) -> None:  # type: ignore[no-redef]
-        w[:] = value
-
-    def take_larger(  # type: ignore[no-redef]
-        r: np.ndarray, w: np.ndarray, rows: np.ndarray, i: int, j: int, width: int
-    ) -> None:
-        larger = ~(rows[i] <= r) & (r == r)
-        r[larger] = rows[i][larger]
-        w[larger] = j
-
-    def store_int(rows: np.ndarray, i: int, w: np.ndarray, width: int) -> None:  # type: ignore[no-redef]
-        rows[i] = w

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gaancore.errors import SettingsError
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import Aggregator, Attention, GatedAttention, PairwiseSum, Pooling
 from gaancore.nn.linear import Linear
@@ -21,6 +22,7 @@ MODELS = (
     "pairwise-tanh",
     "fnn",
 )
+VARIANTS = ("paper", "released")
 
 
 class NodeClassifier(Module):
@@ -30,6 +32,7 @@ class NodeClassifier(Module):
     num_heads    : heads of each aggregator, from the features to the seeds; its length is L.
     value_dims   : width of a head's values in each aggregator (pools: of the pooled values).
     variant      : "paper" (equations as printed) or "released" (what the parameter counts pin).
+    Raises SettingsError for another model or variant.
     """
 
     def __init__(
@@ -49,6 +52,8 @@ class NodeClassifier(Module):
         attention_dropout: float,
         rng: np.random.Generator,
     ) -> None:
+        if variant not in VARIANTS:
+            raise SettingsError(f"variant: expected {' or '.join(VARIANTS)}, got {variant!r}")
         self.embed = Linear(in_dim, embed_dim, rng)
         self.layers = [
             _aggregator(
@@ -69,11 +74,11 @@ class NodeClassifier(Module):
 
     def layer(self, number: int, h: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """One aggregator and its dropout: (num_src, dim) -> (num_dst, out_dim)."""
-        keys = (None, None)
-        if seed is not None:
-            keys = (derive_seed(seed, "attention", number), derive_seed(seed, "output", number))
-        h = self.layers[number](first_rows(h, count=block.num_dst), h, block, keys[0])
-        return h if keys[1] is None else dropout(h, rate=self.dropout, seed=keys[1])
+        attention_seed = None if seed is None else derive_seed(seed, "attention", number)
+        h = self.layers[number](first_rows(h, count=block.num_dst), h, block, attention_seed)
+        if seed is None:
+            return h
+        return dropout(h, rate=self.dropout, seed=derive_seed(seed, "output", number))
 
     def __call__(self, x: Tensor, blocks: Sequence[Block], seed: int | None = None) -> Tensor:
         """x (num_src of the outermost block, in_dim) -> logits (num_dst of the last, classes).
@@ -117,9 +122,7 @@ def _aggregator(
 ) -> Aggregator:
     if model in ("avg-pool", "max-pool"):
         pool = "mean" if model == "avg-pool" else "max"
-        return Pooling(
-            dim, dim, out_dim, pool=pool, value_dim=value_dim, variant=variant, rng=rng
-        )
+        return Pooling(dim, dim, out_dim, pool=pool, value_dim=value_dim, variant=variant, rng=rng)
     heads = {"num_heads": num_heads, "key_dim": key_dim, "value_dim": value_dim}
     if model in ("pairwise-sigmoid", "pairwise-tanh"):
         activation = model.removeprefix("pairwise-")
@@ -136,4 +139,4 @@ def _aggregator(
             dim, dim, out_dim, **heads, gate_dim=gate_dim, variant=variant,
             attention_dropout=attention_dropout, rng=rng,
         )  # fmt: skip
-    raise ValueError(f"model: expected one of {', '.join(MODELS)}, got {model!r}")
+    raise SettingsError(f"model: expected one of {', '.join(MODELS[:-1])}, got {model!r}")

@@ -5,6 +5,8 @@ z (num_src, z_dim) those of all sources, seed the step's dropout seed or None ou
 Returns (num_dst, out_dim), after h = LeakyReLU with slope 0.1.
 """
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from gaancore.graph.block import Block
@@ -27,7 +29,7 @@ from gaancore.ops import (
 from gaancore.tensor import Tensor
 
 
-class Aggregator(Module):
+class Aggregator(Module, ABC):
     """What all share: y_i = h(FC_o(x_i ++ gathered_i)), or heads first as in the released code."""
 
     def __init__(
@@ -35,6 +37,10 @@ class Aggregator(Module):
     ) -> None:
         self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=SLOPE)
         self.x_first = x_first
+
+    @abstractmethod
+    def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+        """(num_dst, out_dim), see above."""
 
     def combine(self, x: Tensor, gathered: Tensor) -> Tensor:
         return self.output(concat(x, gathered) if self.x_first else concat(gathered, x))

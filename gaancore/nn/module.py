@@ -58,7 +58,10 @@ class Module:
         return {name: parameter.data for name, parameter in self.named_parameters()}
 
     def load_state(self, state: dict[str, np.ndarray]) -> None:
-        """Copy values in by name. Raises ShapeError naming what is missing, unknown or misshapen."""
+        """Copy values in by name.
+
+        Raises ShapeError, with nothing changed, naming what is missing, unknown or misshapen.
+        """
         mine = dict(self.named_parameters())
         if missing := sorted(mine.keys() - state.keys()):
             raise ShapeError(f"load_state: {missing[0]}: missing (and {len(missing) - 1} more)")
@@ -69,4 +72,5 @@ class Module:
                 raise ShapeError(
                     f"load_state: {name}: expected {parameter.shape}, got {state[name].shape}"
                 )
+        for name, parameter in mine.items():
             parameter.data[...] = state[name]

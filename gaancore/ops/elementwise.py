@@ -26,9 +26,10 @@ def _sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
 def add(a: Array, b: Array) -> tuple[Array, Backward]:
     """a + b. Shapes broadcast."""
     expect_floats("add", a=a, b=b)
+    shape_a, shape_b = a.shape, b.shape
 
     def backward(grad: Array) -> tuple[Array, Array]:
-        return _sum_to(grad, a.shape), _sum_to(grad, b.shape)
+        return _sum_to(grad, shape_a), _sum_to(grad, shape_b)
 
     return a + b, backward
 
@@ -37,9 +38,10 @@ def add(a: Array, b: Array) -> tuple[Array, Backward]:
 def subtract(a: Array, b: Array) -> tuple[Array, Backward]:
     """a - b. Shapes broadcast."""
     expect_floats("subtract", a=a, b=b)
+    shape_a, shape_b = a.shape, b.shape
 
     def backward(grad: Array) -> tuple[Array, Array]:
-        return _sum_to(grad, a.shape), _sum_to(-grad, b.shape)
+        return _sum_to(grad, shape_a), _sum_to(-grad, shape_b)
 
     return a - b, backward
 

@@ -11,9 +11,10 @@ from gaancore.tensor import Backward, primitive
 @primitive
 def reshape(x: Array, *, shape: tuple[int, ...]) -> tuple[Array, Backward]:
     """The same numbers in C order under another shape (one size may be -1)."""
+    before = x.shape
 
     def backward(grad: Array) -> tuple[Array]:
-        return (grad.reshape(x.shape),)
+        return (grad.reshape(before),)
 
     return x.reshape(shape), backward
 
@@ -51,9 +52,10 @@ def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
         raise ShapeError(f"first_rows: x: expected at least {count} rows, got {x.shape[0]}")
     if count == x.shape[0]:
         return x, lambda grad: (grad,)
+    before = x.shape
 
     def backward(grad: Array) -> tuple[Array]:
-        out = array_module(grad).zeros(x.shape, grad.dtype)
+        out = array_module(grad).zeros(before, grad.dtype)
         out[:count] = grad
         return (out,)
 
@@ -64,8 +66,9 @@ def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
 def total(x: Array) -> tuple[Array, Backward]:
     """Sum of all elements, a scalar. Raises ShapeError unless x is float32 or float64."""
     expect_floats("total", x=x)
+    before = x.shape
 
     def backward(grad: Array) -> tuple[Array]:
-        return (array_module(grad).broadcast_to(grad, x.shape),)
+        return (array_module(grad).broadcast_to(grad, before),)
 
     return x.sum(), backward

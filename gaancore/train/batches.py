@@ -14,7 +14,7 @@ class Batches:
 
     `batch = "seeds"`: a permutation of all nodes in batches of `batch_size`, the last one short.
     `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
-    has at least `batch_size` nodes; their order is drawn anew each epoch.
+    has at least `batch_size` nodes (a rest goes to the last one); their order is drawn each epoch.
     """
 
     def __init__(self, view: NodeDataset, settings: Settings, num_layers: int) -> None:
@@ -59,6 +59,7 @@ def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
         if sum(map(len, waiting)) >= settings.batch_size:
             groups.append(np.concatenate(waiting))
             waiting = []
-    if waiting:
+    if waiting:  # too few for a step of their own
+        waiting = [groups.pop(), *waiting] if groups else waiting
         groups.append(np.concatenate(waiting))
     return groups

@@ -1,4 +1,4 @@
-"""Saving and loading: safetensors files that are replaced whole or not at all, and never pickle."""
+"""Saving and loading: safetensors files, replaced whole or not at all, and never pickle."""
 
 import json
 import os
@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
-from safetensors import safe_open
 
 from gaancore.array import Array, to_numpy
 from gaancore.errors import DataError

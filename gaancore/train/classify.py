@@ -22,7 +22,7 @@ from gaancore.train.batches import Batches
 from gaancore.train.build import build_model
 from gaancore.train.checkpoint import load_checkpoint, save_checkpoint, write_json
 from gaancore.train.inference import infer
-from gaancore.train.metrics import F1, f1_scores
+from gaancore.train.metrics import F1, f1_scores, majority_f1
 from gaancore.train.process import peak_rss_mb, rss_mb
 from gaancore.train.record import RunFolder, describe_data, versions
 from gaancore.train.settings import Settings
@@ -34,11 +34,12 @@ class Progress:
 
     step: int = 0
     best_step: int = 0
-    loss_sum: float = 0.0  # since the last validation
-    loss_count: int = 0
-    edges: int = 0
     seconds: float = 0.0
     finished: bool = False
+    loss_sum: float = 0.0  # this and what follows: since the last validation
+    loss_count: int = 0
+    edges: int = 0
+    training_seconds: float = 0.0
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Watcher:
     stop_requested: Callable[[], bool] = lambda: False
 
 
-class Interrupted(Exception):
+class RunInterrupt(Exception):  # noqa: N818 (asked for, not an error)
     """The caller asked to stop; the state is saved and the run can be resumed."""
 
 
@@ -99,19 +100,20 @@ class ClassifierRun:
     def train(self) -> dict[str, Any]:
         """Run to the end and write record.json; returns its content.
 
-        Raises Interrupted, with everything saved, when the watcher asks for it; TrainingError
+        Raises RunInterrupt, with everything saved, when the watcher asks for it; TrainingError
         (naming the epoch and step) when a gradient or output is not finite.
         """
         while not self._finished():
             clock = time.perf_counter()
             self._train_step()
             self.progress.step += 1
+            self.progress.training_seconds += time.perf_counter() - clock
             self.progress.seconds += time.perf_counter() - clock
             if self._validation_is_due():
                 self._validate()
             if self.watcher.stop_requested() and not self._finished():
                 self._save_last()
-                raise Interrupted
+                raise RunInterrupt
         self.progress.finished = True
         return self._write_record()
 
@@ -167,11 +169,11 @@ class ClassifierRun:
             "validation": asdict(score),
             "lr": self.optimizer.lr,
             "best": improved,
-            "edges": p.edges,
+            "edges_per_second": round(p.edges / max(p.training_seconds, 1e-9)),
             "seconds": round(p.seconds, 3),
             "rss_mb": rss_mb(),
         }
-        p.loss_sum, p.loss_count, p.edges = 0.0, 0, 0
+        p.loss_sum, p.loss_count, p.edges, p.training_seconds = 0.0, 0, 0, 0.0
         if improved or not p.best_step:
             p.best_step = p.step
             mean, scale = self.normalization
@@ -193,6 +195,11 @@ class ClassifierRun:
         view, _ = self.dataset.view(split)
         nodes = view.nodes(split)
         return f1_scores(infer(self.model, view.graph, view.features, nodes), view.labels[nodes])
+
+    def majority(self, split: int) -> F1:
+        """F1 on `split` of predicting what most training nodes have."""
+        labels = self.dataset.labels
+        return majority_f1(self.view.labels, labels[self.dataset.nodes(split)])
 
     def load_best(self) -> dict[str, Any]:
         """Put the best weights in place; returns what was noted with them."""
@@ -218,6 +225,7 @@ class ClassifierRun:
             "stopped_early": self.schedule.stopped,
             "validation": {f"{k}_f1": v for k, v in best["validation"].items()},
             "test": {f"{k}_f1": v for k, v in asdict(self.score(TEST)).items()},
+            "majority": {f"{k}_f1": v for k, v in asdict(self.majority(TEST)).items()},
             "seconds": round(p.seconds, 3),
             "peak_rss_mb": peak_rss_mb(),
             "settings": asdict(s),

@@ -13,9 +13,7 @@ EDGES_AT_A_TIME = 1_000_000  # of a layer; a node with more neighbours makes a c
 ROWS_AT_A_TIME = 65_536  # of a layer without edges
 
 
-def infer(
-    model: Model, graph: CSRGraph, features: np.ndarray, nodes: np.ndarray
-) -> np.ndarray:
+def infer(model: Model, graph: CSRGraph, features: np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """Logits (len(nodes), classes) from the whole neighbourhoods of `nodes`, without dropout.
 
     Each layer is computed once for each node that the next one needs, a chunk of rows at a time:
@@ -27,9 +25,7 @@ def infer(
         needed = _hops(graph, nodes, model.num_steps)
         h = _in_chunks(model.embed, features, needed[-1])
         row_of = np.zeros(graph.num_nodes, np.int64)
-        for number, (inner, outer) in enumerate(
-            zip(needed[-2::-1], needed[:0:-1], strict=True)
-        ):
+        for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
             row_of[outer] = np.arange(outer.size)
             parts = []
             for dst_ids in _chunks(graph, inner):
@@ -66,9 +62,7 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
         start = stop
 
 
-def _in_chunks(
-    layer: Callable[[Tensor], Tensor], x: np.ndarray, rows: np.ndarray
-) -> np.ndarray:
+def _in_chunks(layer: Callable[[Tensor], Tensor], x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     starts = range(0, max(1, rows.size), ROWS_AT_A_TIME)
     return np.concatenate(
         [layer(Tensor(x[rows[start : start + ROWS_AT_A_TIME]])).data for start in starts]

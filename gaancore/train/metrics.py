@@ -18,6 +18,17 @@ class F1:
     macro: float
 
 
+def majority_f1(train_labels: np.ndarray, labels: np.ndarray) -> F1:
+    """F1 of not looking at all: predict what most training nodes have (each label of at least
+    half of them; the most frequent class). What a model must beat to have learned anything.
+    """
+    if labels.ndim == 2:
+        guess = np.where(train_labels.mean(axis=0) >= 0.5, 1.0, -1.0)
+    else:
+        guess = np.bincount(train_labels).astype(float)
+    return f1_scores(np.broadcast_to(guess, (len(labels), guess.size)), labels)
+
+
 def f1_scores(logits: np.ndarray, labels: np.ndarray) -> F1:
     """F1 of predictions against truth.
 

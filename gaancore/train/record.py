@@ -1,18 +1,21 @@
 """The folder of a run: what was asked for, what happened, and what came out.
 
-    settings.json        the effective settings and the data, written first
-    last.safetensors     everything needed to go on from here
-    best.safetensors     the weights of the best validation so far
-    log.jsonl            one line per validation
-    record.json          the outcome, written last
+settings.json        the effective settings and the data, written first
+last.safetensors     everything needed to go on from here
+best.safetensors     the weights of the best validation so far
+log.jsonl            one line per validation
+record.json          the outcome, written last
 """
 
 import json
 import platform
+import zlib
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import gaancore
 from gaancore.data.dataset import NodeDataset
@@ -92,11 +95,21 @@ def describe_data(dataset: NodeDataset) -> dict[str, Any]:
         "num_features": dataset.num_features,
         "num_classes": dataset.num_classes,
         "nodes_per_split": [int(dataset.nodes(split).size) for split in range(3)],
+        "checksum": _checksum(dataset),
         "notes": list(dataset.notes),
     }
     if dataset.ceiling is not None:
         facts["ceiling_micro_f1"] = dataset.ceiling
     return facts
+
+
+def _checksum(dataset: NodeDataset) -> str:
+    """CRC-32 of graph, features, labels and split: a resumed run must see the same data."""
+    arrays = (dataset.graph.indptr, dataset.graph.indices, dataset.features, dataset.labels)
+    crc = 0
+    for array in (*arrays, dataset.split):
+        crc = zlib.crc32(array.view(np.uint8).data if array.size else b"", crc)
+    return f"{crc:08x}"
 
 
 def versions() -> dict[str, str]:

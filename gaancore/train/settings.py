@@ -2,13 +2,12 @@
 
 import tomllib
 from dataclasses import asdict, dataclass, fields, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from gaancore.errors import SettingsError
-from gaancore.models.node_classifier import MODELS
-
-VARIANTS = ("released", "paper")
+from gaancore.models.node_classifier import MODELS, VARIANTS
 
 
 @dataclass(frozen=True)
@@ -94,15 +93,30 @@ def with_changes(settings: Settings, changes: dict[str, Any], where: str) -> Set
         raise SettingsError(f"{where}: {error}") from None
 
 
-def read_config(path: Path) -> dict[str, Any]:
-    """The settings of a TOML file, one `name = value` a line. Raises SettingsError."""
+def shipped_recipes() -> list[str]:
+    """Names of the recipes that come with the package."""
+    folder = resources.files("gaancore.recipes")
+    names = (file.name for file in folder.iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def read_config(name: str) -> dict[str, Any]:
+    """The settings of a TOML file, one `name = value` a line.
+
+    name : a path, or the name of a shipped recipe. Raises SettingsError.
+    """
+    path: Any = Path(name).expanduser()
+    if not path.exists() and name in shipped_recipes():
+        path = resources.files("gaancore.recipes") / f"{name}.toml"
     try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from None
+        raise SettingsError(
+            f"{name}: cannot be read ({error.strerror}), and no shipped recipe has this name "
+            f"({', '.join(shipped_recipes())})"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: not a TOML file: {error}") from None
+        raise SettingsError(f"{name}: not a TOML file: {error}") from None
 
 
 def differences(a: Settings, b: Settings) -> list[str]:

@@ -85,9 +85,7 @@ def test_random_words_are_the_documented_function_of_seed_and_position():
         out = np.empty(positions.size, np.uint64)
         _words(np.uint64(seed), positions, out)
         low, high = seed % 2**32, seed >> 32
-        expected = [
-            mixed(mixed(p % 2**32 ^ low) ^ p >> 32 ^ high) for p in map(int, positions)
-        ]
+        expected = [mixed(mixed(p % 2**32 ^ low) ^ p >> 32 ^ high) for p in map(int, positions)]
         assert out.tolist() == expected
 
 

@@ -84,7 +84,14 @@ def test_attention_whose_scores_are_all_minus_infinity_gives_zeros_and_no_gradie
 @DTYPES
 @pytest.mark.parametrize(
     "scores",
-    [[np.nan], [np.nan, 1, 2], [1, np.nan, 2], [1, 2, np.nan], [-np.inf, np.nan], [np.nan, -np.inf]],
+    [
+        [np.nan],
+        [np.nan, 1, 2],
+        [1, np.nan, 2],
+        [1, 2, np.nan],
+        [-np.inf, np.nan],
+        [np.nan, -np.inf],
+    ],
     ids=str,
 )
 def test_a_score_that_is_nan_makes_its_whole_segment_nan_and_no_other(kernels, dtype, scores):

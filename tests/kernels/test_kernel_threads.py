@@ -94,10 +94,12 @@ def adam_step(kernels, links, transpose):
 
 EVERY_KERNEL = pytest.mark.parametrize(
     "work",
-    [softmax, weighted_sum, edge_dot, mean, maximum, attention, linear, matmul, dropout]
-    + [bce_with_logits, adam_step],
+    [
+        softmax, weighted_sum, edge_dot, mean, maximum, attention,
+        linear, matmul, dropout, bce_with_logits, adam_step,
+    ],
     ids=lambda work: work.__name__,
-)
+)  # fmt: skip
 
 
 @EVERY_KERNEL

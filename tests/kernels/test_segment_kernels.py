@@ -16,9 +16,11 @@ f32, f64 = np.float32, np.float64
 DTYPES = pytest.mark.parametrize("dtype", [f32, f64], ids=["float32", "float64"])
 HEADS_AND_WIDTHS = pytest.mark.parametrize(
     ("dtype", "K", "D"),
-    [(f32, 1, 1), (f32, 4, 3), (f32, 2, 24), (f32, 1, 31), (f32, 8, 32), (f32, 2, 33)]
-    + [(f32, 1, 64), (f32, 3, 127), (f64, 4, 1), (f64, 2, 24), (f64, 1, 33), (f64, 3, 127)],
-)
+    [
+        (f32, 1, 1), (f32, 4, 3), (f32, 2, 24), (f32, 1, 31), (f32, 8, 32), (f32, 2, 33),
+        (f32, 1, 64), (f32, 3, 127), (f64, 4, 1), (f64, 2, 24), (f64, 1, 33), (f64, 3, 127),
+    ],
+)  # fmt: skip
 FEATURES = pytest.mark.parametrize(
     ("dtype", "F"),
     [(f32, 1), (f32, 24), (f32, 33), (f32, 127), (f32, 131), (f32, 160), (f64, 3), (f64, 131)],

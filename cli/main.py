@@ -1,0 +1,55 @@
+"""`gaancore`: commands, exit codes and what an error looks like.
+
+Exit codes: 0 done, 2 the input or an option is wrong, 130 interrupted (the state is saved).
+"""
+
+import sys
+import traceback
+
+import click
+
+from gaancore import __version__
+from gaancore.errors import UserError
+
+from .evaluate import evaluate
+from .train import train
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gaancore")
+def gaancore() -> None:
+    """Gated Attention Networks on large graphs, from scratch.
+
+    \b
+    gaancore train --task ppi                  a first run: needs no data, takes a minute
+    gaancore train --task ppi --data FOLDER    your copy of PPI, in any public layout
+    gaancore evaluate runs/NAME                score a finished run again
+    """
+
+
+gaancore.add_command(train)
+gaancore.add_command(evaluate)
+
+
+def main() -> None:
+    """Run a command; turn errors into one line and an exit code."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        code = gaancore.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except UserError as error:
+        if debug:
+            traceback.print_exc()
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    except MemoryError as error:
+        if debug:
+            traceback.print_exc()
+        click.echo(f"error: out of memory ({error}); lower --batch-size or --fanouts", err=True)
+        sys.exit(2)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,80 @@
+"""Options that name a setting, and how they, a config file and --set come together."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from gaancore.errors import SettingsError
+from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.train.settings import Settings, read_config, with_changes
+
+Command = Callable[..., Any]
+_DEFAULTS = Settings()
+
+# setting, option, type, help; the help ends with the default, which is the paper's value
+_SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
+    ("model", "--model", click.Choice(MODELS), "What gathers the neighbours."),
+    ("variant", "--variant", click.Choice(VARIANTS), "Which reading of the paper."),
+    ("seed", "--seed", int, "Seeds initialisation, batches, sampling and dropout."),
+    ("epochs", "--epochs", int, "Most epochs; 0: until validation stops improving."),
+    ("batch", "--batch", click.Choice(("seeds", "graphs")),
+     "A step is `seeds`: nodes and their neighbourhoods, or `graphs`: whole graphs."),
+    ("batch_size", "--batch-size", int, "Nodes in a step (graphs: at least so many)."),
+    ("fanouts", "--fanouts", str, "Neighbours drawn at each step from the seeds; -1: all."),
+    ("num_heads", "--heads", int, "K, attention heads of each layer."),
+    ("embed_dim", "--embed-dim", int, "Width of the projected features."),
+    ("out_dim", "--out-dim", int, "d_o, width of each layer's output."),
+    ("key_dim", "--key-dim", int, "d_a, width of queries and keys of a head."),
+    ("value_dim", "--value-dim", int,
+     "d_v, width of a head's values; 0: 256/K (attention), 64 (pairwise), 512 (pools)."),
+    ("gate_dim", "--gate-dim", int, "d_m, width of the gate's pooled neighbours."),
+    ("dropout", "--dropout", float, "Dropout after each layer."),
+    ("lr", "--lr", float, "Adam's first learning rate."),
+    ("self_loops", "--self-loops", click.Choice(("keep", "drop", "add")),
+     "Edges from a node to itself."),
+    ("normalize", "--normalize", click.Choice(("none", "standard")),
+     "Features as they are, or with mean 0 and deviation 1 over the training nodes."),
+    ("unflagged", "--unflagged", click.Choice(("drop", "train", "error")),
+     "Nodes that no split claims."),
+)  # fmt: skip
+
+
+def settings_options(command: Command) -> Command:
+    """Add an option for each setting above, `--config` and `--set`."""
+    command = click.option(
+        "--set", "assignments", multiple=True, metavar="NAME=VALUE",
+        help="Any other setting by name; may be repeated.",
+    )(command)  # fmt: skip
+    command = click.option(
+        "--config", metavar="FILE",
+        help="Settings from a TOML file or a shipped recipe; options and --set win over it.",
+    )(command)  # fmt: skip
+    for name, option, kind, text in reversed(_SETTINGS):
+        default = getattr(_DEFAULTS, name)
+        shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+        help_text = f"{text}  [default: {shown}]"
+        command = click.option(option, name, type=kind, default=None, help=help_text)(command)
+    return command
+
+
+def given_settings(options: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What the user asked for, weakest first: (where it stands, {setting: value})."""
+    layers: list[tuple[str, dict[str, Any]]] = []
+    if options["config"]:
+        layers.append((options["config"], read_config(options["config"])))
+    flags = {name: options[name] for name, *_ in _SETTINGS if options[name] is not None}
+    layers.append(("options", flags))
+    pairs = [assignment.partition("=") for assignment in options["assignments"]]
+    for name, equals, _ in pairs:
+        if not equals:
+            raise SettingsError(f"--set: expected NAME=VALUE, got {name!r}")
+    layers.append(("--set", {name.strip(): value.strip() for name, _, value in pairs}))
+    return layers
+
+
+def apply_settings(settings: Settings, layers: list[tuple[str, dict[str, Any]]]) -> Settings:
+    """`settings` with each layer's values put in, the last one last."""
+    for where, changes in layers:
+        settings = with_changes(settings, changes, where)
+    return settings

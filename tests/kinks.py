@@ -1,0 +1,40 @@
+"""How near a computation comes to a kink, where finite differences and gradients must disagree.
+
+Leaky ReLU bends at 0, a maximum where two sources are equal. A test of a whole layer draws inputs,
+asks for the margin, and draws again (hypothesis' `assume`) if it is not well above the step.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from unittest.mock import patch
+
+import numpy as np
+
+from gaancore.kernels import cpu
+
+SAFE = 1e-3  # a hundred steps of gradcheck: what a step moves grows on its way through a layer
+
+
+def kink_margin(evaluate: Callable[[], object]) -> float:
+    """The smallest |pre-activation| and the smallest lead of a maximum while `evaluate` runs."""
+    margins = [np.inf]
+
+    def linear_forward(x, weight, bias, slope):
+        if slope != 1:
+            margins.append(np.abs(x @ weight + bias).min(initial=np.inf))
+        return original_linear(x, weight, bias, slope)
+
+    def segment_max_forward(values, indptr, indices):
+        for start, stop in pairwise(indptr):
+            met = np.sort(values[np.unique(indices[start:stop])], axis=0)
+            if len(met) > 1:
+                margins.append((met[-1] - met[-2]).min(initial=np.inf))
+        return original_max(values, indptr, indices)
+
+    original_linear, original_max = cpu.linear_forward, cpu.segment_max_forward
+    with (
+        patch.object(cpu, "linear_forward", linear_forward),
+        patch.object(cpu, "segment_max_forward", segment_max_forward),
+    ):
+        evaluate()
+    return float(min(margins))

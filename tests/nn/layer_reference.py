@@ -1,0 +1,85 @@
+"""The paper's equations 1 to 3 and section 4, node by node and head by head, in NumPy."""
+
+import numpy as np
+
+from gaancore.graph import Block
+from gaancore.nn.linear import Linear
+
+
+def h(x: np.ndarray) -> np.ndarray:
+    return np.where(x > 0, x, 0.1 * x)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def fc(layer: Linear, x: np.ndarray) -> np.ndarray:
+    return x @ layer.weight.data + layer.bias.data
+
+
+def neighbours(block: Block, z: np.ndarray, i: int) -> np.ndarray:
+    return z[block.indices[block.indptr[i] : block.indptr[i + 1]]]
+
+
+def head(x: np.ndarray, k: int, num_heads: int) -> np.ndarray:
+    """The columns of head k."""
+    width = x.shape[-1] // num_heads
+    return x[..., k * width : (k + 1) * width]
+
+
+def gate(layer, variant: str, x_i: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """z : the rows of the neighbours of x_i."""
+    largest = np.zeros(layer.max_branch.bias.shape)
+    mean = np.zeros(layer.max_branch.weight.shape[0])
+    if len(z):
+        largest, mean = fc(layer.max_branch, z).max(axis=0), z.mean(axis=0)
+    if variant == "paper":
+        return sigmoid(fc(layer.output, np.concatenate([x_i, largest, mean])))
+    return sigmoid(fc(layer.output, h(fc(layer.hidden, np.concatenate([largest, mean])))))
+
+
+def heads(layer, x_i: np.ndarray, z: np.ndarray, weigh) -> list[np.ndarray]:
+    """sum_j w_ij^k h(FC_v^k(z_j)) for each head, w = weigh(scores)."""
+    gathered = []
+    for k in range(layer.num_heads):
+        query, key = head(fc(layer.query, x_i), k, layer.num_heads), fc(layer.key, z)
+        values = head(h(fc(layer.value, z)), k, layer.num_heads)
+        scores = head(key, k, layer.num_heads) @ query
+        gathered.append(weigh(scores) @ values if len(z) else np.zeros(values.shape[1]))
+    return gathered
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    exps = np.exp(scores - scores.max())
+    return exps / exps.sum()
+
+
+def gather(model: str, layer, variant: str, x_i: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """What reaches x_i from its neighbours z."""
+    if model in ("avg-pool", "max-pool"):
+        values = h(fc(layer.value, z))
+        if not len(z):
+            return np.zeros(values.shape[1])
+        return values.mean(axis=0) if model == "avg-pool" else values.max(axis=0)
+    if model.startswith("pairwise"):
+        act = sigmoid if model == "pairwise-sigmoid" else np.tanh
+        return np.concatenate(heads(layer, x_i, z, lambda scores: act(scores) / len(z)))
+    key_dim = layer.key.weight.shape[1] // layer.num_heads
+    scale = 1 if variant == "paper" else 1 / key_dim
+    parts = heads(layer, x_i, z, lambda scores: softmax(scale * scores))
+    if model == "gaan":
+        gates = gate(layer.gate, variant, x_i, z)
+        parts = [g * part for g, part in zip(gates, parts, strict=True)]
+    return np.concatenate(parts)
+
+
+def aggregate(
+    model: str, layer, variant: str, x: np.ndarray, z: np.ndarray, block: Block
+) -> np.ndarray:
+    out = []
+    for i in range(block.num_dst):
+        gathered = gather(model, layer, variant, x[i], neighbours(block, z, i))
+        both = [x[i], gathered] if variant == "paper" else [gathered, x[i]]
+        out.append(h(fc(layer.output, np.concatenate(both))))
+    return np.array(out).reshape(block.num_dst, layer.output.bias.shape[0])

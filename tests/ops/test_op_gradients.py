@@ -1,0 +1,196 @@
+"""The gradient of every op against finite differences; hypothesis draws the shapes and blocks.
+
+Blocks have empty rows, repeated neighbours, self-loops, one node or none. Ops with a kink get
+numbers that are spaced out (`spaced`), never a wider tolerance.
+"""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gradcheck import check_gradient
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from kinks import SAFE, kink_margin
+from strategies import blocks, seeds
+
+from gaancore import ops
+from gaancore.graph import Block
+from gaancore.tensor import Tensor
+
+rngs = seeds().map(np.random.default_rng)
+heads = st.integers(1, 3)
+widths = st.sampled_from([1, 3, 8])
+sizes = st.integers(0, 5)
+ATTENTION_WIDTHS = st.sampled_from([(1, 1), (3, 5), (8, 16)])
+
+
+def spaced(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Distinct numbers in random order, 0.1 apart and at least 0.05 away from 0."""
+    count = int(np.prod(shape))
+    return ((rng.permutation(count) - count // 2 + 0.5) / 10).reshape(shape)
+
+
+@st.composite
+def broadcasting(draw, rank: int = 3) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two shapes that fit together: sizes of 1 are stretched, leading ones may be missing."""
+    full = draw(st.lists(st.integers(0, 3), max_size=rank))
+
+    def stretched() -> tuple[int, ...]:
+        ones = draw(st.lists(st.booleans(), min_size=len(full), max_size=len(full)))
+        shape = [1 if one else size for one, size in zip(ones, full, strict=True)]
+        return tuple(shape[draw(st.integers(0, len(full))) :])
+
+    return stretched(), stretched()
+
+
+@pytest.mark.parametrize("op", [ops.add, ops.subtract, ops.multiply], ids=lambda op: op.__name__)
+@given(shapes=broadcasting(), rng=rngs)
+def test_sums_differences_and_products_of_shapes_that_broadcast(op, shapes, rng):
+    check_gradient(op, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
+
+
+@pytest.mark.parametrize("op", [ops.sigmoid, ops.tanh, ops.total], ids=lambda op: op.__name__)
+@given(shape=st.lists(sizes, max_size=3), rng=rngs)
+def test_smooth_functions_of_one_array(op, shape, rng):
+    check_gradient(op, rng.standard_normal(shape), rng=rng)
+
+
+@given(shape=st.lists(sizes, max_size=3), slope=st.sampled_from([0.0, 0.1, 1.0]), rng=rngs)
+def test_leaky_relu_away_from_its_kink(shape, slope, rng):
+    check_gradient(partial(ops.leaky_relu, slope=slope), spaced(rng, *shape), rng=rng)
+
+
+@given(shape=st.lists(sizes, max_size=3), rate=st.floats(0, 0.9), seed=seeds(), rng=rngs)
+def test_dropout_has_the_gradient_of_the_mask_it_used(shape, rate, seed, rng):
+    check_gradient(partial(ops.dropout, rate=rate, seed=seed), rng.standard_normal(shape), rng=rng)
+
+
+@given(m=sizes, n=sizes, p=sizes, rng=rngs)
+def test_matmul(m, n, p, rng):
+    check_gradient(ops.matmul, rng.standard_normal((m, n)), rng.standard_normal((n, p)), rng=rng)
+
+
+@given(rows=st.sampled_from([0, 1, 4, 300]), F=sizes, G=sizes, rng=rngs)
+def test_linear(rows, F, G, rng):
+    shapes = ((rows, F), (F, G), (G,))
+    check_gradient(ops.linear, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
+
+
+@given(rows=sizes, F=sizes, G=sizes, slope=st.sampled_from([0.0, 0.1]), rng=rngs)
+def test_linear_with_an_activation_away_from_its_kink(rows, F, G, slope, rng):
+    arrays = [rng.standard_normal(shape) for shape in ((rows, F), (F, G), (G,))]
+    op = partial(ops.linear, slope=slope)
+    assume(kink_margin(lambda: op(*map(Tensor, arrays))) > SAFE)
+    check_gradient(op, *arrays, rng=rng)
+
+
+@given(N=sizes, C=sizes, rng=rngs)
+def test_binary_cross_entropy(N, C, rng):
+    targets = rng.integers(0, 2, (N, C), dtype=np.uint8)
+
+    def loss(logits):
+        return ops.bce_with_logits(logits, targets)
+
+    check_gradient(loss, rng.standard_normal((N, C)), rng=rng)
+
+
+@given(N=sizes, C=st.integers(1, 5), rng=rngs)
+def test_softmax_cross_entropy(N, C, rng):
+    targets = rng.integers(0, C, N)
+
+    def loss(logits):
+        return ops.softmax_cross_entropy(logits, targets)
+
+    check_gradient(loss, rng.standard_normal((N, C)), rng=rng)
+
+
+@given(shape=st.sampled_from([(6,), (2, 3), (3, -1), (1, 2, 3), (-1,)]), rng=rngs)
+def test_reshape(shape, rng):
+    check_gradient(partial(ops.reshape, shape=shape), rng.standard_normal((3, 2)), rng=rng)
+
+
+@given(leading=st.lists(sizes, max_size=2), last=st.lists(sizes, min_size=1, max_size=4), rng=rngs)
+def test_concat(leading, last, rng):
+    check_gradient(ops.concat, *(rng.standard_normal((*leading, F)) for F in last), rng=rng)
+
+
+@given(rows=sizes, count=sizes, rng=rngs)
+def test_first_rows(rows, count, rng):
+    assume(count <= rows)
+    check_gradient(partial(ops.first_rows, count=count), rng.standard_normal((rows, 3)), rng=rng)
+
+
+@given(block=blocks(), K=heads, rng=rngs)
+def test_segment_softmax(block, K, rng):
+    scores = rng.standard_normal((block.num_edges, K))
+    check_gradient(partial(ops.segment_softmax, block=block), scores, rng=rng)
+
+
+@given(block=blocks(), K=heads, D=widths, rng=rngs)
+def test_segment_weighted_sum(block, K, D, rng):
+    weights = rng.standard_normal((block.num_edges, K))
+    values = rng.standard_normal((block.num_src, K, D))
+    check_gradient(partial(ops.segment_weighted_sum, block=block), weights, values, rng=rng)
+
+
+@given(block=blocks(), K=heads, D=widths, rng=rngs)
+def test_edge_dot(block, K, D, rng):
+    queries = rng.standard_normal((block.num_dst, K, D))
+    keys = rng.standard_normal((block.num_src, K, D))
+    check_gradient(partial(ops.edge_dot, block=block), queries, keys, rng=rng)
+
+
+@given(block=blocks(), trailing=st.lists(st.integers(0, 3), max_size=2), rng=rngs)
+def test_divide_by_degree(block, trailing, rng):
+    x = rng.standard_normal((block.num_dst, *trailing))
+    check_gradient(partial(ops.divide_by_degree, block=block), x, rng=rng)
+
+
+@given(block=blocks(), F=widths, rng=rngs)
+def test_segment_mean(block, F, rng):
+    values = rng.standard_normal((block.num_src, F))
+    check_gradient(partial(ops.segment_mean, block=block), values, rng=rng)
+
+
+@given(block=blocks(), F=widths, rng=rngs)
+def test_segment_max_away_from_ties(block, F, rng):
+    values = spaced(rng, block.num_src, F)
+    check_gradient(partial(ops.segment_max, block=block), values, rng=rng)
+
+
+@given(
+    block=blocks(),
+    K=heads,
+    width=ATTENTION_WIDTHS,
+    rate=st.sampled_from([0.0, 0.5]),
+    seed=seeds(),
+    rng=rngs,
+)
+def test_segment_attention(block, K, width, rate, seed, rng):
+    queries = rng.standard_normal((block.num_dst, K, width[0]))
+    keys, values = (rng.standard_normal((block.num_src, K, W)) for W in width)
+    op = partial(ops.segment_attention, block=block, scale=0.7, dropout=rate, seed=seed)
+    check_gradient(op, queries, keys, values, rng=rng)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [Block([0, 2, 2, 5], [1, 1, 0, 2, 0], 4), Block([0, 2], [0, 0], 1), Block([0, 0], [], 1)],
+    ids=["an empty row between two", "one node, two loops", "one node, no edge"],
+)
+@pytest.mark.parametrize("K", [1, 8])
+def test_attention_where_blocks_are_strange(block, K):
+    rng = np.random.default_rng(0)
+    queries = rng.standard_normal((block.num_dst, K, 3))
+    keys, values = (rng.standard_normal((block.num_src, K, width)) for width in (3, 5))
+    check_gradient(partial(ops.segment_attention, block=block), queries, keys, values, rng=rng)
+    check_gradient(partial(ops.segment_mean, block=block), values[:, 0].copy(), rng=rng)
+    check_gradient(partial(ops.segment_max, block=block), spaced(rng, block.num_src, 5), rng=rng)
+
+
+def test_no_op_is_forgotten():
+    """Every op of the package is named in this file."""
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert [name for name in ops.__all__ if f"ops.{name}" not in source] == []

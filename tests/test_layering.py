@@ -1,0 +1,161 @@
+"""Who may know whom: the imports of every module, read from its source and held to the house.
+
+Each room may import the rooms before it; rooms on one line are siblings and do not meet.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = [
+    ["errors"],
+    ["array"],
+    ["threads"],
+    ["seeding"],
+    ["jit"],
+    ["kernels", "graph"],
+    ["tensor"],
+    ["ops"],
+    ["nn"],
+    ["models"],
+    ["optim", "data"],
+    ["recipes"],
+    ["train"],
+    ["cli"],
+]
+RANK = {room: rank for rank, line in enumerate(ROOMS) for room in line}
+# libraries that only the named rooms may import
+KEEPERS = {
+    "cupy": {"array"},
+    "click": {"cli"},
+    "numba": {"kernels", "graph", "jit"},
+    "llvmlite": {"kernels", "graph", "jit"},
+}
+NEVER = {"bench", "tests"}
+NOT_IN_LAYERS = re.compile(r"\b(xp|cupy|indptr)\b")
+LINES = {"tensor.py": 200}
+MOST_LINES = 300
+
+
+def modules(root: Path) -> Iterator[tuple[str, Path]]:
+    """(room, file) of every module; what lies in cli/ is installed as gaancore.cli."""
+    for folder in (root / "gaancore", root / "cli"):
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
+            room = parts[1] if parts[0] == "gaancore" else "cli"
+            if room != "__init__":
+                yield room, path
+
+
+def imported(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """(line, dotted name as a list) of every import, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name.split(".")) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = ["." * node.level] if node.level else []
+            module = above + (node.module or "").split(".")
+            yield from ((node.lineno, [*module, alias.name]) for alias in node.names)
+
+
+def complaint(room: str, name: list[str]) -> str | None:
+    """What is wrong with an import of `name` in `room`, if anything."""
+    library = name[0]
+    if library.startswith("."):
+        return "imports relatively; name the module in full"
+    if library in NEVER:
+        return f"imports {library}, which nothing may use"
+    if room not in KEEPERS.get(library, {room}):
+        return f"imports {library}, which only {', '.join(sorted(KEEPERS[library]))} may"
+    if library != "gaancore" or name[1:] in ([], ["__version__"]) or name[1] == room:
+        return None
+    if name[1] not in RANK:
+        return f"imports gaancore.{name[1]}, a room that the house does not have"
+    if RANK[name[1]] >= RANK[room]:
+        return f"imports gaancore.{name[1]}, which does not come before {room}"
+    return None
+
+
+def violations(root: Path) -> list[str]:
+    """One line for each broken rule."""
+    found = []
+    for room, path in modules(root):
+        where = path.relative_to(root)
+        if room not in RANK:
+            found.append(f"{where}: no such room in the house")
+            continue
+        for line, name in imported(path):
+            if wrong := complaint(room, name):
+                found.append(f"{where}:{line}: {wrong}")
+        text = path.read_text(encoding="utf-8")
+        if room == "nn" and (word := NOT_IN_LAYERS.search(text)):
+            found.append(f"{where}: says {word.group()}; layers leave that to ops")
+        if (lines := text.count("\n")) > (most := LINES.get(path.name, MOST_LINES)):
+            found.append(f"{where}: {lines} lines, at most {most}")
+    if (root / "cuda" / "__init__.py").exists():
+        found.append("cuda/__init__.py: would take the place of cuda-python's namespace")
+    return found
+
+
+def test_every_import_points_to_a_room_before_its_own():
+    assert violations(ROOT) == []
+
+
+def test_the_walk_sees_the_house():
+    rooms = {room for room, _ in modules(ROOT)}
+    assert {"errors", "kernels", "graph", "tensor", "ops", "nn", "models", "data"} <= rooms
+    names = [name for room, path in modules(ROOT) if room == "ops" for _, name in imported(path)]
+    assert ["gaancore", "graph", "block", "Block"] in names
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "expected"),
+    [
+        ("gaancore/kernels/a.py", "from gaancore.graph import Block", "gaancore.graph, which does"),
+        ("gaancore/graph/a.py", "import gaancore.kernels.cpu", "gaancore.kernels, which does not"),
+        ("gaancore/optim.py", "from gaancore import data", "gaancore.data, which does not"),
+        ("gaancore/ops/a.py", "def f():\n    from gaancore.nn import x", ":2: imports gaancore.nn"),
+        ("gaancore/array.py", "from gaancore.tensor import Tensor", "gaancore.tensor, which does"),
+        ("gaancore/ops/a.py", "import cupy as cp", "imports cupy, which only array may"),
+        ("gaancore/train/a.py", "import click", "imports click, which only cli may"),
+        ("gaancore/ops/a.py", "from numba import njit", "imports numba, which only graph, jit"),
+        ("gaancore/data/a.py", "from llvmlite import ir", "imports llvmlite, which only graph"),
+        ("cli/main.py", "from bench.timing import median", "imports bench, which nothing"),
+        ("gaancore/ops/a.py", "import tests.gradcheck", "imports tests, which nothing"),
+        ("gaancore/ops/a.py", "from . import checks", "imports relatively"),
+        ("gaancore/ops/a.py", "from gaancore.misc import f", "gaancore.misc, a room that the"),
+        ("gaancore/misc.py", "", "gaancore/misc.py: no such room"),
+        ("gaancore/nn/a.py", "def f(xp): ...", "says xp"),
+        ("gaancore/nn/a.py", "block.indptr", "says indptr"),
+        ("gaancore/tensor.py", "x = 1\n" * 201, "201 lines, at most 200"),
+        ("gaancore/data/a.py", "x = 1\n" * 301, "301 lines, at most 300"),
+        ("cuda/__init__.py", "", "cuda/__init__.py: would"),
+    ],
+)
+def test_a_planted_violation_is_reported(tmp_path, file, source, expected):
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(source)
+    found = violations(tmp_path)
+    assert len(found) == 1
+    assert expected in found[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("cli/main.py", "import click\nfrom gaancore.train import settings"),
+        ("gaancore/kernels/a.py", "import numba\nfrom gaancore.jit import jit"),
+        ("gaancore/array.py", "def f():\n    import cupy"),
+        ("gaancore/nn/a.py", "from gaancore.nn.module import Module\nexpires = 'xpath'"),
+        ("gaancore/train/a.py", "import gaancore\nfrom gaancore import __version__, data"),
+        ("gaancore/__init__.py", "import gaancore.train"),
+    ],
+)
+def test_what_the_house_allows_is_not_reported(tmp_path, file, source):
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(source)
+    assert violations(tmp_path) == []
