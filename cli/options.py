@@ -7,7 +7,7 @@ import click
 
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.train.settings import Settings, read_config, with_changes
+from gaancore.train.settings import Settings, read_config
 
 Command = Callable[..., Any]
 _DEFAULTS = Settings()
@@ -44,11 +44,12 @@ def settings_options(command: Command) -> Command:
     """Add an option for each setting above, `--config` and `--set`."""
     command = click.option(
         "--set", "assignments", multiple=True, metavar="NAME=VALUE",
-        help="Any other setting by name; may be repeated.",
+        help="Any other setting by name; may be repeated.  [default: none]",
     )(command)  # fmt: skip
     command = click.option(
         "--config", metavar="FILE",
-        help="Settings from a TOML file or a shipped recipe; options and --set win over it.",
+        help="Settings from a TOML file or a shipped recipe; options and --set win over it."
+        "  [default: none]",
     )(command)  # fmt: skip
     for name, option, kind, text in reversed(_SETTINGS):
         default = getattr(_DEFAULTS, name)
@@ -58,23 +59,30 @@ def settings_options(command: Command) -> Command:
     return command
 
 
+def process_options(command: Command) -> Command:
+    """Add `--device`, `--threads` and `--debug`: how to run, whatever is run."""
+    command = click.option(
+        "--debug", is_flag=True, help="Show the traceback of an error.  [default: no]"
+    )(command)
+    command = click.option(
+        "--threads", type=click.IntRange(0), default=0, show_default=True, help="0: all CPUs."
+    )(command)
+    return click.option(
+        "--device", default="auto", show_default=True, help="auto, cpu or cuda[:N]."
+    )(command)
+
+
 def given_settings(options: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """What the user asked for, weakest first: (where it stands, {setting: value})."""
     layers: list[tuple[str, dict[str, Any]]] = []
     if options["config"]:
         layers.append((options["config"], read_config(options["config"])))
-    flags = {name: options[name] for name, *_ in _SETTINGS if options[name] is not None}
-    layers.append(("options", flags))
-    pairs = [assignment.partition("=") for assignment in options["assignments"]]
-    for name, equals, _ in pairs:
+    for name, option, *_ in _SETTINGS:
+        if options[name] is not None:
+            layers.append((option, {name: options[name]}))
+    for assignment in options["assignments"]:
+        name, equals, value = assignment.partition("=")
         if not equals:
-            raise SettingsError(f"--set: expected NAME=VALUE, got {name!r}")
-    layers.append(("--set", {name.strip(): value.strip() for name, _, value in pairs}))
+            raise SettingsError(f"--set: expected NAME=VALUE, got {assignment!r}")
+        layers.append(("--set", {name.strip(): value.strip()}))
     return layers
-
-
-def apply_settings(settings: Settings, layers: list[tuple[str, dict[str, Any]]]) -> Settings:
-    """`settings` with each layer's values put in, the last one last."""
-    for where, changes in layers:
-        settings = with_changes(settings, changes, where)
-    return settings

@@ -16,7 +16,7 @@ class Display:
     """Opening lines, a progress bar, a closing table; `quiet` leaves the result line only."""
 
     def __init__(self, quiet: bool) -> None:
-        self.console = Console(soft_wrap=True, highlight=False)
+        self.console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
         self.quiet = quiet
         self.bar = Progress(
             TextColumn("epoch {task.fields[epoch]:.0f}"),
@@ -35,8 +35,11 @@ class Display:
 
     def begin(self, run: ClassifierRun) -> None:
         """What is trained on what, and where it goes."""
+        data = run.data_facts
+        synthetic = data["kind"] == "synthetic"
+        if synthetic:
+            self.say(data["notes"][0])
         if not self.quiet:
-            data = run.data_facts
             train, validation, test = data["nodes_per_split"]
             self.say(
                 f"data: {data['path'] or 'built in'}: {data['num_nodes']:,} nodes, "
@@ -44,7 +47,7 @@ class Display:
                 f"{data['num_classes']} labels; train {train:,}, validation {validation:,}, "
                 f"test {test:,} nodes"
             )
-            for note in data["notes"]:
+            for note in [] if synthetic else data["notes"]:
                 self.say(f"note: {note}")
             s = run.settings
             self.say(
@@ -68,7 +71,7 @@ class Display:
         def on_validation(line: dict[str, Any]) -> None:
             self.bar.update(
                 self.task,
-                validated=f"val F1 {line['validation']['micro']:.4f}  lr {line['lr']:.2g}  "
+                validated=f"val F1 {line['validation']['micro_f1']:.4f}  lr {line['lr']:.2g}  "
                 f"{line['edges_per_second'] / 1e6:.1f} M edges/s",
             )
 
@@ -86,28 +89,25 @@ class Display:
         self.bar.stop()
 
     def end(self, record: dict[str, Any], folder: RunFolder) -> None:
-        """The closing table, or one line if quiet."""
-        test, validation = record["test"], record["validation"]
+        """The closing table, or one line if quiet; what the scores do not mean comes last."""
         if self.quiet:
-            self.say(f"{folder.path}: test micro-F1 {test['micro_f1']:.4f}")
-            return
-        table = Table("", "micro-F1", "macro-F1")
-        table.add_row("test", f"{test['micro_f1']:.4f}", f"{test['macro_f1']:.4f}")
-        table.add_row(
-            "validation", f"{validation['micro_f1']:.4f}", f"{validation['macro_f1']:.4f}"
-        )
-        majority = record["majority"]
-        table.add_row(
-            "majority on test", f"{majority['micro_f1']:.4f}", f"{majority['macro_f1']:.4f}"
-        )
+            self.say(f"{folder.path}: test micro-F1 {record['test']['micro_f1']:.4f}")
+        else:
+            self._sum_up(record, folder)
+        if record["data"]["kind"] == "synthetic":
+            self.say(" ".join(record["data"]["notes"]))
+
+    def _sum_up(self, record: dict[str, Any], folder: RunFolder) -> None:
+        validation, majority = record["validation"], record["majority"]
+        rows = {"test": record["test"], "validation": validation, "majority on test": majority}
         if "ceiling_micro_f1" in record["data"]:
-            table.add_row("ceiling on test", f"{record['data']['ceiling_micro_f1']:.4f}", "")
-        self.console.print(table)
+            rows["ceiling on test"] = {"micro_f1": record["data"]["ceiling_micro_f1"]}
+        self.console.print(score_table(rows))
         self.say(
             f"best epoch {record['best_epoch']:g} of {record['epochs']:g}"
             f"{' (stopped early)' if record['stopped_early'] else ''}; "
             f"{record['num_parameters']:,} parameters; {record['seconds']:.1f} s; "
-            f"{_memory(folder)}, peak {record['peak_rss_mb']:.0f} MB"
+            f"{_memory(folder)}peak {record['peak_rss_mb']:.0f} MB"
         )
         self.say(f"written: {folder.record_file}")
         if validation["micro_f1"] <= majority["micro_f1"]:
@@ -117,8 +117,18 @@ class Display:
             )
 
 
+def score_table(rows: dict[str, dict[str, float]]) -> Table:
+    """A line for each name, with its scores to four digits."""
+    table = Table("", "micro-F1", "macro-F1")
+    for name, scores in rows.items():
+        cells = [f"{scores[key]:.4f}" if key in scores else "" for key in ("micro_f1", "macro_f1")]
+        table.add_row(name, *cells)
+    return table
+
+
 def _memory(folder: RunFolder) -> str:
     """How the memory in use has grown since the second validation."""
     held = [line["rss_mb"] for line in folder.read_log()]
-    second = held[min(1, len(held) - 1)]
-    return f"memory {second:.0f} MB after the second validation, {held[-1]:.0f} MB at the end"
+    if len(held) < 3:
+        return ""
+    return f"memory {held[1]:.0f} MB after the second validation, {held[-1]:.0f} MB at the end, "

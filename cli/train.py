@@ -1,6 +1,9 @@
 """`gaancore train`."""
 
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -8,36 +11,41 @@ from typing import Any
 import click
 
 from gaancore.data import NodeDataset, find_ppi, load_ppi, synthetic_ppi
-from gaancore.errors import SettingsError
+from gaancore.errors import DataError, SettingsError
 from gaancore.train.classify import ClassifierRun, RunInterrupt
 from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder, describe_data
-from gaancore.train.settings import Settings, differences
+from gaancore.train.settings import Settings, differences, with_changes
 
-from .options import apply_settings, given_settings, settings_options
+from .options import given_settings, process_options, settings_options
 from .show import Display
 
 SYNTHETIC_EPOCHS = 150  # of a run on the built-in data that names no number of its own
-SYNTHETIC_NOTICE = (
+SYNTHETIC_NOTES = (
     "SYNTHETIC data: no --data was given and no PPI was found, so this trains on a built-in "
-    "look-alike; its scores say nothing about PPI."
-)
-SYNTHETIC_REMEDY = (
+    "look-alike; its scores say nothing about PPI.",
     "For real scores: put PPI (GraphSAGE's ppi-*.json and .npy, GraphSAINT's or DGL's folder, or "
-    "one .npz) into ~/.local/share/gaancore/ppi or $GAANCORE_DATA/ppi, or name it with --data."
+    "one .npz) into ~/.local/share/gaancore/ppi or $GAANCORE_DATA/ppi, or name it with --data.",
 )
 
 
 @click.command(short_help="Train one model and write its folder.")
 @click.option("--task", type=click.Choice(("ppi",)), default="ppi", show_default=True)
-@click.option("--data", metavar="PATH", help="PPI's folder, GraphSAGE prefix or .npz file.")
-@click.option("--out", metavar="DIR", help="Folder of the run.  [default: runs/TASK-MODEL-...]")
-@click.option("--resume", metavar="DIR", help="Go on with the run in this folder.")
+@click.option(
+    "--data",
+    metavar="PATH",
+    help="PPI's folder, GraphSAGE prefix or .npz file.  [default: $GAANCORE_DATA/ppi or "
+    "~/.local/share/gaancore/ppi, else built-in synthetic data]",
+)
+@click.option(
+    "--out", metavar="DIR", help="Folder of the run.  [default: runs/TASK-MODEL-VARIANT-seedN]"
+)
+@click.option(
+    "--resume", metavar="DIR", help="Go on with the run in this folder.  [default: a new run]"
+)
 @settings_options
-@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda[:N].")
-@click.option("--threads", type=click.IntRange(0), default=0, help="0: all CPUs.")
-@click.option("--quiet", is_flag=True, help="Print the result line only.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option("--quiet", is_flag=True, help="Print the result line only.  [default: no]")
+@process_options
 def train(**options: Any) -> int:
     """Train one model on one task; write settings, checkpoints, log and record.
 
@@ -49,13 +57,10 @@ def train(**options: Any) -> int:
     prepare_process(options["threads"])
     display = Display(quiet=options["quiet"])
     run = _resumed(options) if options["resume"] else _new(options)
-    synthetic = run.dataset.kind == "synthetic"
-    if synthetic:
-        display.say(SYNTHETIC_NOTICE)
     display.begin(run)
-    run.watcher = display.watcher(stop_requested=_catch_interrupts())
     try:
-        with display:
+        with _interrupts() as stop_requested, display:
+            run.watcher = display.watcher(stop_requested)
             record = run.train()
     except RunInterrupt:
         click.echo(
@@ -65,16 +70,14 @@ def train(**options: Any) -> int:
         )
         return 130
     display.end(record, run.folder)
-    if synthetic:
-        display.say(f"{SYNTHETIC_NOTICE} {SYNTHETIC_REMEDY}")
     return 0
 
 
 def _new(options: dict[str, Any]) -> ClassifierRun:
-    settings = apply_settings(Settings(task=options["task"]), given_settings(options))
+    settings = with_changes(Settings(task=options["task"]), *given_settings(options))
     dataset = _load(options["data"], settings)
     if dataset.kind == "synthetic" and not settings.epochs:
-        settings = apply_settings(settings, [("built-in data", {"epochs": SYNTHETIC_EPOCHS})])
+        settings = replace(settings, epochs=SYNTHETIC_EPOCHS)
     folder = RunFolder(Path(options["out"]).expanduser() if options["out"] else _free(settings))
     run = ClassifierRun(settings, dataset, folder, options["device"])
     run.start()
@@ -86,7 +89,7 @@ def _resumed(options: dict[str, Any]) -> ClassifierRun:
         raise SettingsError("--out: a resumed run stays in its folder; leave it out")
     folder = RunFolder(Path(options["resume"]).expanduser())
     settings, _ = folder.read_settings()
-    asked = apply_settings(settings, given_settings(options))
+    asked = with_changes(settings, *given_settings(options))
     if changed := differences(settings, asked):
         raise SettingsError(
             f"{folder.path}: a resumed run keeps its settings, but these differ: "
@@ -103,6 +106,10 @@ def open_run(folder: RunFolder, path: str | None, device: str) -> ClassifierRun:
     Raises DataError or SettingsError if there is no run or the data is not the same.
     """
     settings, data = folder.read_settings()
+    if not path and data["path"] and not Path(data["path"]).exists():
+        raise DataError(
+            f"{folder.path}: its data is no longer at {data['path']}; say where with --data"
+        )
     dataset = _load(path or data["path"], settings, synthetic=data["path"] is None)
     if (found := describe_data(dataset)["checksum"]) != data["checksum"]:
         raise SettingsError(
@@ -116,7 +123,9 @@ def _load(path: str | None, settings: Settings, synthetic: bool = False) -> Node
     """The data at `path`, else in the user's data folder, else the built-in look-alike."""
     source = path or (None if synthetic else find_ppi())
     if source is None:
-        return synthetic_ppi()
+        return replace(synthetic_ppi(), notes=SYNTHETIC_NOTES)
+    # absolute, so that the run can be gone on with from any folder
+    source = Path(source).expanduser().absolute()
     return load_ppi(source, self_loops=settings.self_loops, unflagged=settings.unflagged)
 
 
@@ -127,8 +136,10 @@ def _free(settings: Settings) -> Path:
     return next(path for path in candidates if not path.exists())
 
 
-def _catch_interrupts() -> Any:
-    """Ctrl-C (or SIGTERM) asks the run to stop after its step; a second Ctrl-C stops at once."""
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Inside, Ctrl-C (or SIGTERM) is noted, for the run to stop after its step; the second one
+    stops at once. Gives the function that tells whether one came."""
     asked = []
 
     def handler(number: int, frame: FrameType | None) -> None:
@@ -136,6 +147,9 @@ def _catch_interrupts() -> Any:
             raise KeyboardInterrupt
         asked.append(number)
 
-    signal.signal(signal.SIGINT, handler)
-    signal.signal(signal.SIGTERM, handler)
-    return lambda: bool(asked)
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

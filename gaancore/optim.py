@@ -88,12 +88,8 @@ def _name_the_culprit(
 
 
 def _sum_of_squares(x: Array) -> Array:
-    flat = x.reshape(-1)
-    return (
-        array_module(x).dot(flat, flat)
-        if x.dtype == np.float64
-        else ((flat.astype(np.float64) ** 2).sum())
-    )
+    """In float64: a float32 gradient of 1e20 is finite, its square is not."""
+    return (x.astype(np.float64) ** 2).sum()
 
 
 def _zeros_like(p: Parameter) -> Array:
@@ -106,8 +102,8 @@ class PlateauSchedule:
 
     After each validation that does not beat the best so far (strictly), in the order of the
     released code: stop if more than `stop_patience` in a row; else, if more than `decay_patience`
-    in a row, lr = max(lr * factor, floor), and the count starts again if lr really fell. So a run
-    can only stop once the rate is at its floor.
+    in a row, lr = max(lr * factor, floor), and the count starts again if lr really fell. So with
+    decay_patience < stop_patience a run only stops once the rate is at its floor.
     """
 
     lr: float

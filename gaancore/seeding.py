@@ -14,7 +14,8 @@ def derive_seed(run_seed: int, purpose: str, *counters: int) -> int:
 
     Different purposes or counters give independent streams (NumPy's SeedSequence mixes them).
     """
-    entropy = (run_seed, zlib.crc32(purpose.encode()), *counters)
+    # Their number is mixed in because SeedSequence pads with zeros: (a,) would be (a, 0).
+    entropy = (run_seed, zlib.crc32(purpose.encode()), len(counters), *counters)
     return int(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import Any
 
+import numpy  # noqa: F401 (its BLAS has to be loaded before it can be limited)
 from threadpoolctl import threadpool_limits
 
 _blas_limit: threadpool_limits | None = None

@@ -5,7 +5,7 @@ node i; edge e comes from source row `indices[e]`. The transposed block has a ro
 `t_indptr, t_indices` (destinations, ascending) and `t_edge_ids` (the positions e of its edges).
 
     N destinations, S sources, E edges, K heads, A key width, D value width, F features
-    indptr (N+1,) int64     indices (E,) int32      t_edge_ids (E,) int64
+    indptr (N+1,) int64     indices (E,) int32      t_edge_ids (E,) int32 or int64
     floats: float32 or float64, all of one kind, C-contiguous
 
 segment_softmax_forward(scores (E,K), indptr) -> weights (E,K)

@@ -34,14 +34,13 @@ def softmax_forward(scores, indptr, weights, start, stop):
             top = scores.dtype.type(-np.inf)
             for e in range(indptr[i], indptr[i + 1]):
                 top = max(top, scores[e, k])
+            if top == -np.inf:
+                top = scores.dtype.type(0)  # scores of -inf only: exp gives zeros, and no NaN
             total = scores.dtype.type(0)
             for e in range(indptr[i], indptr[i + 1]):
-                if top > -np.inf:
-                    weights[e, k] = exp_nonpositive(scores[e, k] - top)
-                else:
-                    weights[e, k] = 0
+                weights[e, k] = exp_nonpositive(scores[e, k] - top)
                 total += weights[e, k]
-            if total > 0:
+            if total != 0:
                 for e in range(indptr[i], indptr[i + 1]):
                     weights[e, k] /= total
 

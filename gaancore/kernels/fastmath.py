@@ -43,6 +43,8 @@ def exp_nonpositive(x: float) -> float:
 
     Relative error in float32 under 2e-7. NaN stays NaN.
     """
+    if isinstance(x, np.float32) and x < _LOWEST:
+        return _ZERO
     return type(x)(math.exp(x))
 
 

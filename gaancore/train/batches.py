@@ -3,6 +3,7 @@
 import numpy as np
 
 from gaancore.data.dataset import NodeDataset
+from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import sample_blocks
 from gaancore.seeding import derive_seed, generator
@@ -15,6 +16,7 @@ class Batches:
     `batch = "seeds"`: a permutation of all nodes in batches of `batch_size`, the last one short.
     `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
     has at least `batch_size` nodes (a rest goes to the last one); their order is drawn each epoch.
+    Raises DataError for whole graphs if an edge leads from one to another.
     """
 
     def __init__(self, view: NodeDataset, settings: Settings, num_layers: int) -> None:
@@ -39,6 +41,8 @@ class Batches:
 
     def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
         """The blocks for `seeds`, outermost first; whole graphs are built once and kept."""
+        if not self.fanouts:
+            return []
         if self.groups and all(fanout == -1 for fanout in self.fanouts):
             # Nothing is drawn, and whole graphs are closed under neighbourhood: one block is all.
             key = int(seeds[0])
@@ -50,6 +54,13 @@ class Batches:
 
 
 def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
+    src, dst = view.graph.edges()
+    if (crossing := np.flatnonzero(view.graph_ids[src] != view.graph_ids[dst])).size:
+        a, b = src[crossing[0]], dst[crossing[0]]
+        raise DataError(
+            f"{view.path}: the edge {view.node_ids[a]} - {view.node_ids[b]} leads from graph "
+            f"{view.graph_ids[a]} to graph {view.graph_ids[b]}; use --batch seeds"
+        )
     order = np.argsort(view.graph_ids, kind="stable")
     _, starts = np.unique(view.graph_ids[order], return_index=True)
     groups: list[np.ndarray] = []

@@ -2,7 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from gaancore.array import Array, to_numpy
-from gaancore.errors import DataError
+from gaancore.errors import DataError, TrainingError
+
+Groups = dict[str, dict[str, Array]]
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -28,10 +32,12 @@ def write_whole(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise DataError(
             f"{path}: cannot be written ({error.strerror}); what was there before is untouched"
         ) from None
+    finally:
+        with suppress(OSError):  # gone after the rename; never there if it could not be opened
+            temporary.unlink()
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -44,21 +50,64 @@ def read_json(path: Path) -> Any:
     return _read(path, lambda: json.loads(path.read_text(encoding="utf-8")))
 
 
-def save_checkpoint(path: Path, arrays: dict[str, Array], facts: dict[str, Any]) -> None:
-    """Arrays by name, and `facts` (anything that JSON can hold; floats come back exactly)."""
-    tensors = {name: np.ascontiguousarray(to_numpy(array)) for name, array in arrays.items()}
-    write_whole(path, save(tensors, metadata={"facts": json.dumps(facts)}))
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """The objects in a file of one a line; a last line that was cut off is left out.
+
+    Raises DataError if the file is missing or damaged.
+    """
+    return _read(path, lambda: [dict(json.loads(x)) for x in path.read_bytes().split(b"\n")[:-1]])
 
 
-def load_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def save_checkpoint(path: Path, groups: Groups, facts: dict[str, Any]) -> None:
+    """Arrays by group and name, and `facts` (what JSON can hold; floats come back exactly).
+
+    Raises TrainingError, with the old file untouched, for an array that is not finite.
+    """
+    tensors = {
+        f"{group}.{name}": np.ascontiguousarray(to_numpy(array))
+        for group, arrays in groups.items()
+        for name, array in arrays.items()
+    }
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise TrainingError(
+                f"{path}: {name} is not finite; the file keeps the last good state; "
+                "lower the learning rate"
+            )
+    note = {"facts": facts, "checksum": _checksum(tensors, facts)}
+    write_whole(path, save(tensors, metadata={"gaancore": json.dumps(note)}))
+
+
+def load_checkpoint(path: Path) -> tuple[Groups, dict[str, Any]]:
     """What save_checkpoint wrote. Raises DataError if the file is missing or damaged."""
 
-    def read() -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def read() -> tuple[Groups, dict[str, Any]]:
         with safe_open(path, framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return arrays, json.loads(file.metadata()["facts"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            note = json.loads((file.metadata() or {})["gaancore"])
+        if note["checksum"] != _checksum(tensors, note["facts"]):
+            raise ValueError("its checksum does not match")
+        groups: Groups = {}
+        for full_name, tensor in tensors.items():
+            group, _, name = full_name.partition(".")
+            groups.setdefault(group, {})[name] = tensor
+        return groups, note["facts"]
 
     return _read(path, read)
+
+
+def checksum(arrays: Iterable[np.ndarray]) -> int:
+    """CRC-32 of the bytes of C-contiguous arrays, one after the other."""
+    crc = 0
+    for array in arrays:
+        crc = zlib.crc32(array.reshape(-1).view(np.uint8).data, crc)
+    return crc
+
+
+def _checksum(tensors: dict[str, np.ndarray], facts: dict[str, Any]) -> int:
+    names = sorted(tensors)
+    header = [facts, [[name, tensors[name].shape, tensors[name].dtype.str] for name in names]]
+    return zlib.crc32(json.dumps(header).encode(), checksum(tensors[name] for name in names))
 
 
 def _read(path: Path, read: Callable[[], Any]) -> Any:

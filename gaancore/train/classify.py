@@ -4,16 +4,17 @@ Everything random is drawn from (run seed, purpose, epoch, step), so the state o
 weights, Adam's moments and a few numbers; a run that is killed and resumed ends with the same bits.
 """
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from gaancore.array import resolve_device
 from gaancore.data.dataset import TEST, TRAIN, VALIDATION, NodeDataset, normalize
-from gaancore.errors import SettingsError, TrainingError
+from gaancore.errors import DataError, SettingsError, TrainingError
 from gaancore.ops import bce_with_logits
 from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
 from gaancore.seeding import derive_seed
@@ -22,10 +23,12 @@ from gaancore.train.batches import Batches
 from gaancore.train.build import build_model
 from gaancore.train.checkpoint import load_checkpoint, save_checkpoint, write_json
 from gaancore.train.inference import infer
-from gaancore.train.metrics import F1, f1_scores, majority_f1
+from gaancore.train.metrics import Scores, f1_scores, majority_scores
 from gaancore.train.process import peak_rss_mb, rss_mb
 from gaancore.train.record import RunFolder, describe_data, versions
 from gaancore.train.settings import Settings
+
+SPLITS = ("training", "validation", "test")
 
 
 @dataclass
@@ -35,7 +38,6 @@ class Progress:
     step: int = 0
     best_step: int = 0
     seconds: float = 0.0
-    finished: bool = False
     loss_sum: float = 0.0  # this and what follows: since the last validation
     loss_count: int = 0
     edges: int = 0
@@ -69,6 +71,11 @@ class ClassifierRun:
         s = self.settings
         if not self.dataset.multilabel:
             raise SettingsError("task ppi: expected several labels per node, got one class each")
+        for number, split in enumerate(SPLITS):
+            if not self.dataset.nodes(number).size:
+                raise DataError(
+                    f"{self.dataset.path}: no {split} nodes; mark some, to choose and to score by"
+                )
         self.device = resolve_device(self.device)
         self.data_facts = describe_data(self.dataset)
         self.dataset, self.normalization = normalize(self.dataset, s.normalize)
@@ -87,15 +94,15 @@ class ClassifierRun:
 
     def resume(self) -> None:
         """Go back to the last saved step; a run that never saved one starts over."""
-        if not self.folder.last.exists():
-            return
-        arrays, facts = load_checkpoint(self.folder.last)
-        self.model.load_state(_with_prefix(arrays, "model."))
-        self.optimizer.load_state(_with_prefix(arrays, "adam."))
-        self.optimizer.steps = facts["progress"]["step"]
-        self.progress = Progress(**facts["progress"])
-        self.schedule = PlateauSchedule(**facts["schedule"])
-        self.folder.forget_log_after(self.progress.step)
+        if self.folder.last.exists():
+            groups, facts = load_checkpoint(self.folder.last)
+            with _belongs_to_the_run(self.folder.last):
+                self.model.load_state(groups["model"])
+                self.optimizer.load_state(groups["adam"])
+                self.progress = Progress(**facts["progress"])
+                self.schedule = PlateauSchedule(**facts["schedule"])
+            self.optimizer.steps = self.progress.step
+        self.folder.rewind(self.progress.step)
 
     def train(self) -> dict[str, Any]:
         """Run to the end and write record.json; returns its content.
@@ -114,13 +121,7 @@ class ClassifierRun:
             if self.watcher.stop_requested() and not self._finished():
                 self._save_last()
                 raise RunInterrupt
-        self.progress.finished = True
         return self._write_record()
-
-    @property
-    def epoch(self) -> int:
-        """Epochs that have begun, counting from 1."""
-        return -(-self.progress.step // self.batches.steps_per_epoch)
 
     def _finished(self) -> bool:
         limit = self.settings.epochs * self.batches.steps_per_epoch
@@ -143,73 +144,71 @@ class ClassifierRun:
         loss = bce_with_logits(logits, self.view.labels[seeds])
         self.model.zero_grad()
         loss.backward()
-        try:
+        value = float(loss.data)
+        with _naming(f"epoch {epoch + 1}, step {step + 1} of {self.batches.steps_per_epoch}"):
             clip_grad_norm(self.model.named_parameters(), self.settings.clip_norm)
-        except TrainingError as error:
-            raise TrainingError(f"epoch {epoch + 1}, step {step + 1}: {error}") from None
+            if not math.isfinite(value):
+                raise TrainingError(f"the loss is {value}; lower the learning rate")
         self.optimizer.step()
 
-        self.progress.loss_sum += float(loss.data)
+        self.progress.loss_sum += value
         self.progress.loss_count += 1
         self.progress.edges += sum(block.num_edges for block in blocks)
-        self.watcher.on_step(
-            {"step": self.progress.step + 1, "epoch": epoch + 1, "loss": float(loss.data)}
-        )
+        self.watcher.on_step({"step": self.progress.step + 1, "epoch": epoch + 1, "loss": value})
 
     def _validate(self) -> None:
         clock = time.perf_counter()
-        score = self.score(VALIDATION)
-        improved = self.schedule.update(score.micro)
         p = self.progress
+        with _naming(f"validation after step {p.step}"):
+            scores = self.score(VALIDATION)
+        best = self.schedule.update(scores.micro_f1) or not p.best_step
         p.seconds += time.perf_counter() - clock
         line = {
             "step": p.step,
             "epoch": p.step / self.batches.steps_per_epoch,
             "loss": p.loss_sum / max(1, p.loss_count),
-            "validation": asdict(score),
+            "validation": asdict(scores),
             "lr": self.optimizer.lr,
-            "best": improved,
+            "best": best,
             "edges_per_second": round(p.edges / max(p.training_seconds, 1e-9)),
             "seconds": round(p.seconds, 3),
             "rss_mb": rss_mb(),
         }
         p.loss_sum, p.loss_count, p.edges, p.training_seconds = 0.0, 0, 0, 0.0
-        if improved or not p.best_step:
+        if best:
             p.best_step = p.step
             mean, scale = self.normalization
-            arrays = _prefixed("model.", self.model.state())
-            arrays |= {"features.mean": mean, "features.scale": scale}
-            save_checkpoint(self.folder.best, arrays, {"step": p.step, "validation": asdict(score)})
+            groups = {"model": self.model.state(), "features": {"mean": mean, "scale": scale}}
+            noted = {"step": p.step, "validation": asdict(scores)}
+            save_checkpoint(self.folder.best, groups, noted)
         self.folder.append_log(line)
         self._save_last()
         self.watcher.on_validation(line)
 
     def _save_last(self) -> None:
-        arrays = _prefixed("model.", self.model.state())
-        arrays |= _prefixed("adam.", self.optimizer.state())
+        groups = {"model": self.model.state(), "adam": self.optimizer.state()}
         facts = {"progress": asdict(self.progress), "schedule": asdict(self.schedule)}
-        save_checkpoint(self.folder.last, arrays, facts)
+        save_checkpoint(self.folder.last, groups, facts)
 
-    def score(self, split: int) -> F1:
+    def score(self, split: int) -> Scores:
         """F1 of the nodes of `split`, from the whole neighbourhoods that this split may see."""
         view, _ = self.dataset.view(split)
         nodes = view.nodes(split)
         return f1_scores(infer(self.model, view.graph, view.features, nodes), view.labels[nodes])
 
-    def majority(self, split: int) -> F1:
-        """F1 on `split` of predicting what most training nodes have."""
-        labels = self.dataset.labels
-        return majority_f1(self.view.labels, labels[self.dataset.nodes(split)])
-
     def load_best(self) -> dict[str, Any]:
         """Put the best weights in place; returns what was noted with them."""
-        arrays, facts = load_checkpoint(self.folder.best)
-        self.model.load_state(_with_prefix(arrays, "model."))
+        groups, facts = load_checkpoint(self.folder.best)
+        with _belongs_to_the_run(self.folder.best):
+            self.model.load_state(groups["model"])
         return facts
 
     def _write_record(self) -> dict[str, Any]:
         best = self.load_best()
-        s, p = self.settings, self.progress
+        s, p, data = self.settings, self.progress, self.dataset
+        majority = majority_scores(
+            self.view.labels, data.labels[data.nodes(TEST)], data.num_classes
+        )
         record = {
             "task": s.task,
             "model": s.model,
@@ -223,9 +222,9 @@ class ClassifierRun:
             "best_epoch": round(p.best_step / self.batches.steps_per_epoch, 2),
             "best_step": p.best_step,
             "stopped_early": self.schedule.stopped,
-            "validation": {f"{k}_f1": v for k, v in best["validation"].items()},
-            "test": {f"{k}_f1": v for k, v in asdict(self.score(TEST)).items()},
-            "majority": {f"{k}_f1": v for k, v in asdict(self.majority(TEST)).items()},
+            "validation": best["validation"],
+            "test": asdict(self.score(TEST)),
+            "majority": asdict(majority),
             "seconds": round(p.seconds, 3),
             "peak_rss_mb": peak_rss_mb(),
             "settings": asdict(s),
@@ -235,9 +234,19 @@ class ClassifierRun:
         return record
 
 
-def _prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    return {prefix + name: array for name, array in arrays.items()}
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Begin a TrainingError from inside with the place in the run."""
+    try:
+        yield
+    except TrainingError as error:
+        raise TrainingError(f"{where}: {error}") from None
 
 
-def _with_prefix(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+@contextmanager
+def _belongs_to_the_run(path: Path) -> Iterator[None]:
+    """Turn what goes wrong when a whole checkpoint is put in place into one line about its file."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: not a checkpoint of this run ({error})") from None

@@ -3,6 +3,7 @@
 import ctypes
 import resource
 import sys
+import warnings
 from pathlib import Path
 
 from gaancore import threads
@@ -12,7 +13,8 @@ KEPT = 1 << 30
 
 
 def prepare_process(num_threads: int) -> None:
-    """Set the thread counts, and let the allocator keep what is freed.
+    """Set the thread counts, let the allocator keep what is freed, and hush NumPy's overflows:
+    training looks for what is not finite itself, and says where it is.
 
     A training step asks for the same arrays again and again. By default glibc gives every large
     one back to the system, and each new one costs a page fault per 4 KB; kept, it costs nothing.
@@ -20,6 +22,7 @@ def prepare_process(num_threads: int) -> None:
     if num_threads:
         threads.set_num_threads(num_threads)
     threads.limit_blas()
+    warnings.filterwarnings("ignore", "(overflow|invalid value) encountered", RuntimeWarning)
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
         if mallopt is not None:

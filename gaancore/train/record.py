@@ -8,19 +8,17 @@ record.json          the outcome, written last
 """
 
 import json
+import os
 import platform
-import zlib
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import gaancore
 from gaancore.data.dataset import NodeDataset
 from gaancore.errors import DataError, SettingsError
-from gaancore.train.checkpoint import read_json, write_json, write_whole
+from gaancore.train.checkpoint import checksum, read_json, read_json_lines, write_json, write_whole
 from gaancore.train.settings import Settings, with_changes
 
 
@@ -40,24 +38,25 @@ class RunFolder:
 
         Raises SettingsError if a run is there already, DataError if it cannot be written.
         """
-        if self.settings_file.exists():
+        try:
+            taken = self.settings_file.exists()
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be made ({error.strerror})") from None
+        if taken:
             raise SettingsError(
                 f"{self.path}: there is a run in this folder already; continue it with --resume "
                 "or choose another --out"
             )
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be made ({error.strerror})") from None
         write_json(self.settings_file, {"settings": asdict(settings), "data": data})
 
     def read_settings(self) -> tuple[Settings, dict[str, Any]]:
         """The settings and the data of the run. Raises DataError if they cannot be read."""
         content = read_json(self.settings_file)
         try:
-            settings = with_changes(Settings(), content["settings"], str(self.settings_file))
-            return settings, dict(content["data"])
-        except (KeyError, TypeError, ValueError) as error:
+            data = {name: content["data"][name] for name in ("path", "checksum")}
+            return with_changes(Settings(), ("settings", content["settings"])), data
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{self.settings_file}: damaged ({error})") from None
 
     def append_log(self, line: dict[str, Any]) -> None:
@@ -65,28 +64,27 @@ class RunFolder:
         try:
             with self.log_file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise DataError(f"{self.log_file}: cannot be written ({error.strerror})") from None
 
-    def forget_log_after(self, step: int) -> None:
-        """Drop the lines of steps that are about to be done again."""
-        if self.log_file.exists():
-            kept = [line for line in self.read_log() if line["step"] <= step]
-            write_whole(self.log_file, "".join(json.dumps(k) + "\n" for k in kept).encode())
+    def rewind(self, step: int) -> None:
+        """Forget what a killed process did after `step`: lines of the log, half-written files."""
+        for part in self.path.glob("*.part"):
+            part.unlink(missing_ok=True)
+        kept = [line for line in self.read_log() if line["step"] <= step]
+        write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
 
     def read_log(self) -> list[dict[str, Any]]:
-        """The lines so far; one that was cut off in the middle is left out."""
-        lines = []
-        for text in self.log_file.read_text(encoding="utf-8").splitlines():
-            try:
-                lines.append(json.loads(text))
-            except json.JSONDecodeError:
-                break
-        return lines
+        """The lines so far. Raises DataError if they cannot be read."""
+        return read_json_lines(self.log_file) if self.log_file.exists() else []
 
 
 def describe_data(dataset: NodeDataset) -> dict[str, Any]:
     """The `data` part of settings.json and record.json."""
+    graph = dataset.graph
+    nodes = (dataset.features, dataset.labels, dataset.split, dataset.graph_ids)
     facts: dict[str, Any] = {
         "kind": dataset.kind,
         "path": dataset.path,
@@ -95,21 +93,12 @@ def describe_data(dataset: NodeDataset) -> dict[str, Any]:
         "num_features": dataset.num_features,
         "num_classes": dataset.num_classes,
         "nodes_per_split": [int(dataset.nodes(split).size) for split in range(3)],
-        "checksum": _checksum(dataset),
+        "checksum": f"{checksum((graph.indptr, graph.indices, *nodes)):08x}",
         "notes": list(dataset.notes),
     }
     if dataset.ceiling is not None:
         facts["ceiling_micro_f1"] = dataset.ceiling
     return facts
-
-
-def _checksum(dataset: NodeDataset) -> str:
-    """CRC-32 of graph, features, labels and split: a resumed run must see the same data."""
-    arrays = (dataset.graph.indptr, dataset.graph.indices, dataset.features, dataset.labels)
-    crc = 0
-    for array in (*arrays, dataset.split):
-        crc = zlib.crc32(array.view(np.uint8).data if array.size else b"", crc)
-    return f"{crc:08x}"
 
 
 def versions() -> dict[str, str]:

@@ -75,22 +75,27 @@ class Settings:
         return 100 if self.variant == "released" and self.batch == "seeds" else 0
 
 
-def with_changes(settings: Settings, changes: dict[str, Any], where: str) -> Settings:
+def with_changes(settings: Settings, *layers: tuple[str, dict[str, Any]]) -> Settings:
     """`settings` with values replaced; strings are read as the field's type.
 
-    where : what to blame in an error, such as "--set" or a file name.
+    layers : (what to blame in an error, such as a file name; {setting: value}); where two name the
+             same setting, the later one wins. Only what comes out at the end has to be valid.
     Raises SettingsError for a name or value that is not valid.
     """
     known = {f.name: f for f in fields(Settings)}
-    converted = {}
-    for name, value in changes.items():
-        if name not in known:
-            raise SettingsError(f"{where}: {name}: no such setting; known: {', '.join(known)}")
-        converted[name] = _convert(where, name, value, type(getattr(settings, name)))
+    values: dict[str, Any] = {}
+    blame: dict[str, str] = {}
+    for where, changes in layers:
+        for name, value in changes.items():
+            if name not in known:
+                raise SettingsError(f"{where}: {name}: no such setting; known: {', '.join(known)}")
+            values[name] = _convert(where, name, value, type(getattr(settings, name)))
+            blame[name] = where
     try:
-        return replace(settings, **converted)
+        return replace(settings, **values)
     except SettingsError as error:
-        raise SettingsError(f"{where}: {error}") from None
+        culprit = blame.get(str(error).partition(":")[0])
+        raise SettingsError(f"{culprit}: {error}" if culprit else str(error)) from None
 
 
 def shipped_recipes() -> list[str]:
@@ -105,15 +110,16 @@ def read_config(name: str) -> dict[str, Any]:
 
     name : a path, or the name of a shipped recipe. Raises SettingsError.
     """
-    path: Any = Path(name).expanduser()
-    if not path.exists() and name in shipped_recipes():
-        path = resources.files("gaancore.recipes") / f"{name}.toml"
+    recipes = shipped_recipes()
     try:
+        path: Any = Path(name).expanduser()
+        if not path.exists() and name in recipes:
+            path = resources.files("gaancore.recipes") / f"{name}.toml"
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(
             f"{name}: cannot be read ({error.strerror}), and no shipped recipe has this name "
-            f"({', '.join(shipped_recipes())})"
+            f"({', '.join(recipes) or 'there are none'})"
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{name}: not a TOML file: {error}") from None
@@ -129,7 +135,7 @@ def _convert(where: str, name: str, value: Any, kind: type) -> Any:
     try:
         if kind is tuple:
             parts = value.split(",") if isinstance(value, str) else value
-            return tuple(int(part) for part in parts)
+            return tuple(_convert(where, name, part, int) for part in parts)
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError
         if kind is str and not isinstance(value, str):
@@ -162,7 +168,7 @@ def _check(s: Settings) -> None:
         if getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 1 or more, got {getattr(s, name)}")
     for name in ("value_dim", "seed", "epochs", "decay_patience", "stop_patience", "clip_norm"):
-        if getattr(s, name) < 0:
+        if not getattr(s, name) >= 0:  # NaN is not
             raise SettingsError(f"{name}: expected 0 or more, got {getattr(s, name)}")
     for name in ("dropout", "attention_dropout"):
         if not 0 <= getattr(s, name) < 1:
@@ -170,7 +176,7 @@ def _check(s: Settings) -> None:
     if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):
         raise SettingsError(
             f"lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr {s.lr}, "
-            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}"
+            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}; set all three with --set"
         )
     if s.model != "fnn" and not s.fanouts:
         raise SettingsError("fanouts: expected one number per aggregator, such as -1,-1")

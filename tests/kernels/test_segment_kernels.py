@@ -40,6 +40,7 @@ def block_with_degrees(*degrees: int, num_src: int = 80, seed: int = 0) -> Block
 
 BLOCK = block_with_degrees(0, 1, 2, 31, 0, 0, 33, 1000, 5, 0)
 SPARSE_BLOCK = block_with_degrees(2, 0, 3, 1, num_src=40)  # most sources have no edge
+TALL_BLOCK = block_with_degrees(*(i * i % 5 for i in range(300)), num_src=310)  # more than a chunk
 
 
 def numbers(dtype, *shape: int, seed: int = 1) -> np.ndarray:
@@ -133,7 +134,7 @@ def test_max_its_winners_and_its_gradient_are_loops_over_edges(kernels, dtype, F
 
 @ATTENTION_WIDTHS
 def test_attention_and_its_gradients_are_softmax_and_sum_by_the_chain_rule(kernels, dtype, K, A, D):
-    for block in (BLOCK, SPARSE_BLOCK):
+    for block in (BLOCK, SPARSE_BLOCK, TALL_BLOCK):
         queries, keys = numbers(dtype, block.num_dst, K, A), numbers(dtype, block.num_src, K, A)
         values, grad = numbers(dtype, block.num_src, K, D), numbers(dtype, block.num_dst, K, D)
         inputs, static = (queries, keys, values), (1 / A, 0.0, 0)

@@ -1,0 +1,117 @@
+"""A small graph with several labels, and runs on it that take a moment.
+
+120 nodes in six graphs of 20, a few of them isolated; each graph has nodes of all three splits, so
+edges cross the splits. Labels follow from the features of a node and its neighbours.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import safe_open
+
+from gaancore.data import NodeDataset
+from gaancore.data.raw import RawDataset, make_dataset
+from gaancore.graph import CSRGraph
+from gaancore.train.classify import ClassifierRun
+from gaancore.train.record import RunFolder
+from gaancore.train.settings import Settings
+
+NODES, GRAPHS, FEATURES, LABELS = 120, 6, 6, 5
+WIDTHS = {
+    "embed_dim": 4,
+    "out_dim": 6,
+    "num_heads": 2,
+    "key_dim": 3,
+    "value_dim": 4,
+    "gate_dim": 3,
+    "hidden_dim": 8,
+    "batch_size": 16,
+}
+# What a clock or the system's memory decides, and no seed can
+MEASURED = {"seconds", "peak_rss_mb", "rss_mb", "edges_per_second", "training_seconds"}
+
+
+def small_arrays(seed: int = 0) -> dict[str, np.ndarray]:
+    """The arrays of the npz layout."""
+    rng = np.random.default_rng(seed)
+    graph_id = np.repeat(np.arange(GRAPHS), NODES // GRAPHS)
+    src, dst = rng.integers(NODES, size=(2, 1200))
+    inside = (graph_id[src] == graph_id[dst]) & (src != dst) & (src % 19 > 0) & (dst % 19 > 0)
+    src, dst = src[inside], dst[inside]
+    x = rng.standard_normal((NODES, FEATURES)).astype(np.float32)
+    seen = x.copy()
+    np.add.at(seen, dst, x[src])
+    y = (seen @ rng.standard_normal((FEATURES, LABELS)) > 0).astype(np.uint8)
+    split = rng.permutation(NODES) % 5 - 2  # three fifths for training
+    return {
+        "edge_index": np.stack([src, dst]),
+        "x": x,
+        "y": y,
+        "split": np.maximum(split, 0),
+        "graph_id": graph_id,
+    }
+
+
+def write_small_npz(path: Path, **changes: np.ndarray) -> Path:
+    """The graph as one file; a change gives an array another value."""
+    np.savez(path, **(small_arrays() | changes))
+    return path
+
+
+def small_dataset(**changes: np.ndarray) -> NodeDataset:
+    """The same graph without a file."""
+    arrays = small_arrays() | changes
+    src, dst = arrays["edge_index"]
+    raw = RawDataset(
+        path="small.npz",
+        graph=CSRGraph.from_edges(src, dst, NODES, duplicates="keep"),
+        features=arrays["x"],
+        labels=arrays["y"],
+        split=arrays["split"],
+        node_ids=np.arange(NODES),
+        graph_ids=arrays["graph_id"],
+        sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), "small.npz"),
+    )
+    return make_dataset(raw, name="small", multilabel=True)
+
+
+def small_settings(**changes: Any) -> Settings:
+    return Settings(**({"epochs": 3, "validate_every": 0} | WIDTHS | changes))
+
+
+def small_run(folder: Path, dataset: NodeDataset | None = None, **changes: Any) -> ClassifierRun:
+    """A run in `folder` that is about to start."""
+    run = ClassifierRun(small_settings(**changes), dataset or small_dataset(), RunFolder(folder))
+    run.start()
+    return run
+
+
+def small_options(**changes: Any) -> list[str]:
+    """The same settings for the command line."""
+    assignments = {"epochs": 3, "validate_every": 0} | WIDTHS | changes
+    return [f"--set={name}={value}" for name, value in assignments.items()]
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """Everything that a run left, without what was measured: to compare two runs bit for bit."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".safetensors":
+            with safe_open(path, framework="numpy") as file:
+                found[path.name] = {k: file.get_tensor(k).tobytes() for k in file.keys()}  # noqa: SIM118
+                note = json.loads(file.metadata()["gaancore"])
+            found[f"{path.name}: facts"] = without_measured(note["facts"])
+        elif path.suffix == ".jsonl":
+            lines = path.read_text(encoding="utf-8").splitlines()
+            found[path.name] = [without_measured(json.loads(line)) for line in lines]
+        else:
+            found[path.name] = without_measured(json.loads(path.read_text(encoding="utf-8")))
+    return found
+
+
+def without_measured(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: without_measured(v) for k, v in value.items() if k not in MEASURED}
+    return value
