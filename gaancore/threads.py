@@ -14,6 +14,8 @@ from typing import Any
 import numpy  # noqa: F401 (its BLAS has to be loaded before it can be limited)
 from threadpoolctl import threadpool_limits
 
+SMALLEST = 16_384  # numbers per thread below which waking another thread costs more than it gives
+
 _blas_limit: threadpool_limits | None = None
 _num_threads = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
 _pool: ThreadPoolExecutor | None = None
@@ -68,6 +70,11 @@ def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
         wait(futures)  # arrays must not be freed under a running kernel
     for future in futures:
         future.result()
+
+
+def share_rows(function: Callable[..., Any], rows: int, work: int, *args: Any) -> None:
+    """run_ranges over `rows` rows of `work` numbers each, shared out evenly."""
+    run_ranges(function, split_evenly(rows, max(1, SMALLEST // max(1, work))), *args)
 
 
 def split_evenly(count: int, smallest: int = 1) -> list[int]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from safetensors import safe_open
 
 from gaancore.data import NodeDataset
 from gaancore.data.raw import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
-from gaancore.train.classify import ClassifierRun
+from gaancore.train.classify import ClassifierRun, RunInterrupt, Watcher
 from gaancore.train.record import RunFolder
 from gaancore.train.settings import Settings
 
@@ -86,6 +87,20 @@ def small_run(folder: Path, dataset: NodeDataset | None = None, **changes: Any) 
     run = ClassifierRun(small_settings(**changes), dataset or small_dataset(), RunFolder(folder))
     run.start()
     return run
+
+
+def resumed_run(folder: Path, dataset: NodeDataset | None = None, **changes: Any) -> ClassifierRun:
+    """The run in `folder`, from its last saved step on."""
+    run = ClassifierRun(small_settings(**changes), dataset or small_dataset(), RunFolder(folder))
+    run.resume()
+    return run
+
+
+def run_until(run: ClassifierRun, step: int) -> None:
+    """Train to the end of `step`, save, and stop."""
+    run.watcher = Watcher(stop_requested=lambda: run.progress.step >= step)
+    with pytest.raises(RunInterrupt):
+        run.train()
 
 
 def small_options(**changes: Any) -> list[str]:

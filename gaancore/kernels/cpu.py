@@ -10,11 +10,29 @@ from gaancore import threads
 from gaancore.kernels import cpu_attention as attention
 from gaancore.kernels import cpu_elementwise as elementwise
 from gaancore.kernels import cpu_segments as segments
+from gaancore.kernels.cpu_linear import linear_backward, linear_forward, matmul
 
-SMALLEST = 16_384  # numbers per thread below which waking another thread costs more than it gives
 CACHE_LINE = 64  # bytes
-PIECE = 128  # rows, or columns, of a product that one BLAS call computes
 WIDEST = 128  # numbers in one strip of a row: more do not fit into the vector registers
+
+__all__ = [
+    "adam_step",
+    "attention_backward",
+    "attention_forward",
+    "bce_with_logits",
+    "dropout",
+    "edge_dot",
+    "linear_backward",
+    "linear_forward",
+    "matmul",
+    "segment_max_backward",
+    "segment_max_forward",
+    "segment_mean_backward",
+    "segment_mean_forward",
+    "segment_softmax_backward",
+    "segment_softmax_forward",
+    "segment_weighted_sum",
+]
 
 Pair = tuple[np.ndarray, np.ndarray]
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -23,15 +41,9 @@ Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 def _by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: Any) -> None:
     """Run over the rows of `indptr`, each thread with as many edges; `work` numbers per edge."""
     rows, edges = indptr.size - 1, int(indptr[-1])
-    parts = min(threads.get_num_threads(), 1 + (edges + rows) * work // SMALLEST)
+    parts = min(threads.get_num_threads(), 1 + (edges + rows) * work // threads.SMALLEST)
     bounds = np.searchsorted(indptr, [edges * i // parts for i in range(1, parts)])
     threads.run_ranges(kernel, [0, *bounds.tolist(), rows], *args)
-
-
-def _evenly(kernel: Callable[..., Any], rows: int, work: int, *args: Any) -> None:
-    """Run over `rows` rows of `work` numbers each, shared out evenly."""
-    smallest = max(1, SMALLEST // max(1, work))
-    threads.run_ranges(kernel, threads.split_evenly(rows, smallest), *args)
 
 
 def _rows(x: np.ndarray) -> np.ndarray:
@@ -124,7 +136,7 @@ def segment_max_backward(
     out[:] = 0
     line = CACHE_LINE // grad.itemsize  # columns are shared out by cache lines
     args = (grad, winners, line, out)
-    _evenly(segments.max_backward, -(-features // line), line * grad.shape[0], *args)
+    threads.share_rows(segments.max_backward, -(-features // line), line * grad.shape[0], *args)
     return out
 
 
@@ -145,7 +157,7 @@ def _pack(x: np.ndarray) -> np.ndarray:
     """(n, K, D) as (K * n, D): all rows of one head together."""
     n, K, D = x.shape
     packed = _aligned((K * n, D), x.dtype)
-    _evenly(attention.pack(D), n, K * D, _rows(x), packed, K)
+    threads.share_rows(attention.pack(D), n, K * D, _rows(x), packed, K)
     return packed
 
 
@@ -204,65 +216,17 @@ def attention_backward(
     return grad_q, grad_k, grad_v
 
 
-def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b for matrices. Where BLAS has one thread (threads.limit_blas), ours share the product.
-
-    It is cut into the same pieces for any number of threads, so their number changes no bit.
-    """
-    m, n = a.shape[0], b.shape[1]
-    if not threads.blas_is_single_threaded():
-        return a @ b
-    out = np.empty((m, n), np.result_type(a, b))
-    if m >= n:
-        _evenly(_matmul_rows, -(-m // PIECE), PIECE * n * a.shape[1] // 64, a, b, out)
-    else:
-        _evenly(_matmul_columns, -(-n // PIECE), PIECE * m * a.shape[1] // 64, a, b, out)
-    return out
-
-
-def _matmul_rows(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
-    for piece in range(start, stop):
-        rows = slice(piece * PIECE, (piece + 1) * PIECE)
-        np.matmul(a[rows], b, out=out[rows])
-
-
-def _matmul_columns(a: np.ndarray, b: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
-    for piece in range(start, stop):
-        columns = slice(piece * PIECE, (piece + 1) * PIECE)
-        np.matmul(a, b[:, columns], out=out[:, columns])
-
-
-def linear_forward(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, slope: float) -> np.ndarray:
-    out = matmul(x, weight)
-    args = (out, bias, out.dtype.type(slope))
-    _evenly(elementwise.add_bias_leaky_relu, out.shape[0], out.shape[1], *args)
-    return out
-
-
-def linear_backward(
-    grad: np.ndarray, out: np.ndarray, x: np.ndarray, weight: np.ndarray, slope: float
-) -> Triple:
-    rows, features = grad.shape
-    chunks = -(-rows // elementwise.BIAS_ROWS)
-    partial_bias = np.zeros((chunks, features), grad.dtype)
-    before = np.empty_like(grad)
-    args = (grad, out, grad.dtype.type(slope), before, partial_bias)
-    work = elementwise.BIAS_ROWS * features
-    _evenly(elementwise.leaky_relu_backward, chunks, work, *args)
-    return matmul(before, weight.T), matmul(x.T, before), partial_bias.sum(axis=0)
-
-
 def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:
     out = np.empty_like(x)
     args = (x.reshape(-1), out.reshape(-1), *_dropout_constants(x.dtype, rate), np.uint64(seed))
-    _evenly(elementwise.dropout, x.size, 1, *args)
+    threads.share_rows(elementwise.dropout, x.size, 1, *args)
     return out
 
 
 def bce_with_logits(logits: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:
     grad = np.empty_like(logits)
     losses = np.empty(logits.shape[0], logits.dtype)
-    _evenly(elementwise.bce_with_logits, *logits.shape, logits, targets, grad, losses)
+    threads.share_rows(elementwise.bce_with_logits, *logits.shape, logits, targets, grad, losses)
     return float(losses.sum(dtype=np.float64)), grad
 
 
@@ -282,4 +246,4 @@ def adam_step(
     step_size = rate * correction / (1 - beta1**step)
     flat = (parameter.reshape(-1), grad.reshape(-1), moment1.reshape(-1), moment2.reshape(-1))
     constants = (kind(step_size), kind(beta1), kind(beta2), kind(eps * correction))
-    _evenly(elementwise.adam_step, parameter.size, 1, *flat, *constants)
+    threads.share_rows(elementwise.adam_step, parameter.size, 1, *flat, *constants)

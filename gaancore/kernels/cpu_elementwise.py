@@ -1,6 +1,6 @@
 """Numba: loops over elements that NumPy would run on one thread and with temporaries.
 
-Each function works on rows [start, stop), so that threads.run_ranges can share them out.
+Those with `start, stop` own that part of what they write, for threads.run_ranges to share out.
 """
 
 import numpy as np
@@ -8,13 +8,11 @@ import numpy as np
 from gaancore.jit import jit
 from gaancore.kernels.fastmath import exp_nonpositive, log1p_unit, random_word
 
-BIAS_ROWS = 128  # rows summed into one partial bias gradient, whatever the number of threads
-
 
 @jit
-def add_bias_leaky_relu(out, bias, slope, start, stop):
+def add_bias_leaky_relu(out, bias, slope):
     """out = leaky_relu(out + bias), in place; slope 1 is the identity."""
-    for i in range(start, stop):
+    for i in range(out.shape[0]):
         row = out[i]
         for j in range(row.size):
             x = row[j] + bias[j]
@@ -22,19 +20,14 @@ def add_bias_leaky_relu(out, bias, slope, start, stop):
 
 
 @jit
-def leaky_relu_backward(grad, out, slope, grad_x, partial_bias, start, stop):
-    """grad_x = grad * (1 where out > 0, else slope), and its column sums a chunk of rows at a time.
-
-    start, stop count chunks of BIAS_ROWS rows; partial_bias (chunks, G) is zero on entry.
-    """
-    for chunk in range(start, stop):
-        total = partial_bias[chunk]
-        for i in range(chunk * BIAS_ROWS, min((chunk + 1) * BIAS_ROWS, grad.shape[0])):
-            g, o, x = grad[i], out[i], grad_x[i]
-            for j in range(g.size):
-                value = g[j] if o[j] > 0 else slope * g[j]
-                x[j] = value
-                total[j] += value
+def leaky_relu_backward(grad, out, slope, grad_x, sums):
+    """grad_x = grad * (1 where out > 0, else slope); its column sums are added to `sums`."""
+    for i in range(grad.shape[0]):
+        g, o, x = grad[i], out[i], grad_x[i]
+        for j in range(g.size):
+            value = g[j] if o[j] > 0 else slope * g[j]
+            x[j] = value
+            sums[j] += value
 
 
 @jit

@@ -39,7 +39,7 @@ def test_the_other_models_have_the_widths_that_the_parameter_counts_pin():
 def test_patience_counts_hundreds_of_steps_as_released_and_epochs_as_printed():
     assert Settings().steps_between_validations == 100
     assert Settings(variant="paper").steps_between_validations == 0
-    assert Settings(batch="graphs").steps_between_validations == 0
+    assert Settings(batch="graphs").steps_between_validations == 100
     assert Settings(validate_every=7).steps_between_validations == 7
 
 

@@ -1,0 +1,110 @@
+"""`gaancore train --resume`: what it goes on from, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+from small_run import contents, small_arrays, small_options, write_small_npz
+
+from gaancore.train.record import RunFolder
+
+OPTIONS = small_options()
+
+
+TINY = small_options(epochs=1, batch_size=600)
+
+
+def test_a_finished_run_is_resumed_by_writing_its_record_again(gaancore, data, tmp_path):
+    gaancore("train", "--data", data, *OPTIONS, "--out", "run")
+    before = contents(tmp_path / "run")
+    (tmp_path / "run" / "record.json").unlink()
+    outcome = gaancore("train", "--resume", "run")
+    assert outcome.code == 0
+    assert contents(tmp_path / "run") == before
+
+
+def test_a_resumed_run_keeps_its_settings_and_says_which_differ(gaancore, refused, data, tmp_path):
+    gaancore("train", "--data", data, *OPTIONS, "--out", "run")
+    before = contents(tmp_path / "run")
+    line = refused("train", "--resume", "run", "--lr", "0.02", "--seed=0", "--set=num_heads=3")
+    assert line == (
+        "run: a resumed run keeps its settings, but these differ: num_heads: 2 -> 3; "
+        "lr: 0.01 -> 0.02"
+    )
+    assert gaancore("train", "--resume", "run", "--seed=0", "--heads=2", "--quiet").code == 0
+    assert contents(tmp_path / "run") == before
+
+
+def test_changed_data_is_refused_and_moved_data_is_found_with_data(
+    gaancore, refused, data, tmp_path
+):
+    gaancore("train", "--data", data, *OPTIONS, "--out", "run")
+    data.rename(tmp_path / "moved.npz")
+    for command in (["train", "--resume", "run"], ["evaluate", "run"]):
+        assert refused(*command) == (
+            f"run: its data is no longer at {data}; say where with --data"
+        )  # fmt: skip
+        assert gaancore(*command, "--data", "moved.npz").code == 0
+    write_small_npz(data, x=small_arrays()["x"] + 1)
+    for command in (["train", "--resume", "run"], ["evaluate", "run"]):
+        assert refused(*command).startswith("run: the data has changed since the run began (check")
+
+
+def test_a_run_goes_on_from_any_folder(gaancore, data, tmp_path, monkeypatch):
+    gaancore("train", "--data", data.name, *OPTIONS, "--out", "run")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert gaancore("train", "--resume", "../run").code == 0
+    assert gaancore("evaluate", "../run").code == 0
+
+
+DAMAGE = {
+    "settings.json": (b'{"settings"', "settings.json: damaged or not written by gaancore"),
+    "last.safetensors": (b"\x10", "last.safetensors: damaged or not written by gaancore"),
+    "best.safetensors": (b"\x10", "best.safetensors: damaged or not written by gaancore"),
+    "log.jsonl": (b"\xff\n\n", "log.jsonl: damaged or not written by gaancore"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_folder_is_refused_by_the_name_of_the_file(gaancore, refused, data, name):
+    gaancore("train", "--data", data, *TINY, "--out", "run")
+    content, message = DAMAGE[name]
+    Path("run", name).write_bytes(content)
+    assert message in refused("train", "--resume", "run")
+
+
+def test_a_truncated_checkpoint_is_refused(gaancore, refused, data):
+    gaancore("train", "--data", data, *TINY, "--out", "run")
+    last = Path("run", "last.safetensors")
+    last.write_bytes(last.read_bytes()[:-20])
+    assert "last.safetensors: damaged" in refused("train", "--resume", "run")
+
+
+def test_a_disk_that_fills_up_leaves_the_last_good_state_to_go_on_from(
+    gaancore, refused, data, tmp_path, monkeypatch
+):
+    resource = pytest.importorskip("resource")
+    options = ["--data", data, *small_options(epochs=6)]
+    gaancore("train", *options, "--out", "straight")
+    original = RunFolder.append_log
+
+    def append_log(self, line):
+        original(self, line)
+        if line["epoch"] == 3:  # from here on no file may have more than 4096 bytes
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    monkeypatch.setattr(RunFolder, "append_log", append_log)
+    try:
+        line = refused("train", *options, "--out", "full")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    monkeypatch.setattr(RunFolder, "append_log", original)
+    assert line == (
+        "full/last.safetensors: cannot be written (File too large); "
+        "what was there before is untouched"
+    )
+    names = {path.name for path in (tmp_path / "full").iterdir()}
+    assert names == {"settings.json", "log.jsonl", "best.safetensors", "last.safetensors"}
+    assert gaancore("train", "--resume", "full").code == 0
+    assert contents(tmp_path / "full") == contents(tmp_path / "straight")

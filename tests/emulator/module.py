@@ -1,0 +1,288 @@
+"""CUDA C on the CPU: cupy.RawModule's call convention on NumPy arrays, for tests only.
+
+The text of a .cu file is compiled by g++ together with the words of CUDA (cuda_words.h) and a
+small runtime (runtime.cpp). `checked` builds report what a GPU would silently get wrong (see
+checks.cpp); every launch checks its arguments the way the launch on a GPU should have been made.
+
+Not modelled: the GPU's memory model, coalescing, bank conflicts, occupancy, register limits,
+contraction to fused multiply-adds; races are seen on executed paths only; and g++ accepts host
+functions in device code. The compile test beside it covers the last.
+"""
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+HERE = Path(__file__).parent
+SCHEDULES = {"ascending": 0, "descending": 1, "random": 2}
+MAX_BLOCK, MAX_GRID = (1024, 1024, 64), (2**31 - 1, 65535, 65535)
+FLAGS = ["-std=c++17", "-fPIC", "-fno-gnu-unique", "-fno-exceptions", "-ffp-contract=off", "-w"]
+PLAIN = ["-O2"]
+CHECKED = [
+    "-O1",
+    "-fno-tree-loop-distribute-patterns",  # no memset or memcpy past the checks
+    "-fsanitize=thread",
+    "-fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds,alignment",
+]
+SIGNATURE = re.compile(
+    r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)'
+)
+TYPES = {
+    "float": np.float32,
+    "double": np.float64,
+    "int": np.int32,
+    "unsigned": np.uint32,
+    "long long": np.int64,
+    "unsigned long long": np.uint64,
+    "unsigned char": np.uint8,
+}
+
+
+class KernelFaultError(Exception):
+    """A kernel, or its launch, did what a GPU would punish with wrong numbers or worse."""
+
+
+class Parameter(NamedTuple):
+    name: str
+    dtype: np.dtype | None  # None: void
+    pointer: bool
+    writable: bool
+
+
+class _Buffer(ctypes.Structure):
+    """struct Buffer of runtime.h."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("start", ctypes.c_void_p),
+        ("size", ctypes.c_size_t),
+        ("item", ctypes.c_size_t),
+        ("written", ctypes.c_void_p),
+        ("writable", ctypes.c_int),
+        ("cells", ctypes.c_void_p),
+    )
+
+
+def has_compiler() -> bool:
+    """Whether g++ is there: without it nothing here works."""
+    return shutil.which("g++") is not None
+
+
+# ---- arrays whose elements nobody wrote yet -------------------------------------------------
+
+_written: dict[int, np.ndarray] = {}  # address -> one flag per element
+
+
+def empty(shape: Any, dtype: Any) -> np.ndarray:
+    """numpy.empty, but a checked kernel that reads an element before one wrote it is reported.
+
+    The bytes are 0xFF: NaN, or -1.
+    """
+    array = np.empty(shape, dtype)
+    array.view(np.uint8).reshape(-1)[...] = 0xFF
+    address = array.ctypes.data
+    _written[address] = np.zeros(array.size, np.uint8)
+    weakref.finalize(array, _written.pop, address, None)
+    return array
+
+
+# ---- building -------------------------------------------------------------------------------
+
+
+def cache_folder() -> Path:
+    """Where built libraries are kept: the user's cache, or else the folder for temporary files."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    for folder in (Path(home), Path(tempfile.gettempdir())):
+        kept = folder / "gaancore-emulator"
+        with contextlib.suppress(OSError):
+            kept.mkdir(parents=True, exist_ok=True)
+            if os.access(kept, os.W_OK):
+                return kept
+    raise OSError("no folder for built kernels: neither the cache nor the temporary one")
+
+
+@functools.cache
+def _version() -> str:
+    return subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout
+
+
+def _built(name: str, flags: Sequence[str], source: str, *objects: Path) -> Path:
+    """What g++ makes of `source` (or, without one, of `objects`), kept for the next time."""
+    headers = "".join((HERE / file).read_text() for file in ("cuda_words.h", "runtime.h"))
+    parts = [source, headers, _version(), *flags, *(path.name for path in objects)]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    target = cache_folder() / f"{key[:32]}-{name}"
+    if not target.exists():
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            text, output = Path(folder, "source.cpp"), Path(folder, "output")
+            text.write_text(source)
+            inputs = map(str, objects or [text])
+            command = ["g++", *FLAGS, *flags, f"-I{HERE}", *inputs, "-o", str(output)]
+            result = subprocess.run(command, capture_output=True, text=True)
+            if result.returncode:
+                raise KernelFaultError(f"does not compile:\n{result.stderr[:2000]}")
+            os.replace(output, target)
+    return target
+
+
+@functools.cache
+def _library(code: str, checked: bool, portable: bool) -> ctypes.CDLL:
+    mode = ["-c", "-O2", *["-DCHECKED"] * checked, *["-DPORTABLE"] * portable]
+    runtime = [
+        _built(f"{part}.o", mode, (HERE / f"{part}.cpp").read_text())
+        for part in ("runtime", "checks")
+    ]
+    entries = [
+        f'extern "C" __attribute__((no_sanitize("thread"))) void gpu_run_{name}(void** a)'
+        f" {{ gpu_call({name}, a); }}"
+        for name in signatures(code)
+    ]
+    text = "\n".join(['#include "cuda_words.h"', '#line 1 "kernel"', code, *entries])
+    kernels = _built("kernels.o", ["-c", *(CHECKED if checked else PLAIN)], text)
+    # Linked apart, without the sanitisers' flags: their runtimes must stay out.
+    link = ["-shared", "-Wl,-Bsymbolic"]  # a kernel may be called like a function of libc
+    return ctypes.CDLL(str(_built("kernels.so", link, "", kernels, *runtime)))
+
+
+def signatures(code: str) -> dict[str, list[Parameter]]:
+    """The kernels of a source text and their parameters."""
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", code, flags=re.S)
+    types = dict(TYPES)
+    for known, new in re.findall(r"typedef (\w+) (\w+);", code):
+        types[new] = types[known]
+    return {
+        name: [_parameter(text, types) for text in parameters.split(",") if text.strip()]
+        for name, parameters in SIGNATURE.findall(code)
+    }
+
+
+def _parameter(text: str, types: dict[str, Any]) -> Parameter:
+    left, pointer, right = text.replace("__restrict__", " ").partition("*")
+    words = [*left.split(), *right.split()]
+    kind = " ".join(word for word in words[:-1] if word != "const")
+    dtype = None if kind == "void" else np.dtype(types[kind])
+    return Parameter(words[-1], dtype, bool(pointer), "const" not in left.split())
+
+
+# ---- launching ------------------------------------------------------------------------------
+
+
+class EmulatedModule:
+    """Like cupy.RawModule(code=..., options=...), compiled on first use."""
+
+    def __init__(
+        self,
+        code: str,
+        options: Sequence[str] = (),
+        *,
+        checked: bool = False,
+        schedule: str = "ascending",
+        portable: bool = False,
+    ) -> None:
+        self.code, self.checked, self.portable = code, checked, portable
+        self.schedule = SCHEDULES[schedule]
+
+    def get_function(self, name: str) -> "EmulatedKernel":
+        parameters = signatures(self.code)
+        if name not in parameters:
+            raise KernelFaultError(f"no kernel {name}; there are {', '.join(parameters)}")
+        return EmulatedKernel(self, name, parameters[name])
+
+
+class EmulatedKernel:
+    """Called like the function of a RawModule: kernel(grid, block, args)."""
+
+    def __init__(self, module: EmulatedModule, name: str, parameters: list[Parameter]) -> None:
+        self.module, self.name, self.parameters = module, name, parameters
+
+    def __call__(self, grid: tuple[int, ...], block: tuple[int, ...], args: Sequence[Any]) -> None:
+        shapes = [self._shape("block", block, MAX_BLOCK), self._shape("grid", grid, MAX_GRID)]
+        if np.prod(shapes[0]) > MAX_BLOCK[0]:
+            self._fail(f"a block of {np.prod(shapes[0])} threads, at most {MAX_BLOCK[0]}")
+        if len(args) != len(self.parameters):
+            self._fail(f"{len(self.parameters)} parameters, got {len(args)} arguments")
+        cells = [self._cell(p, arg) for p, arg in zip(self.parameters, args, strict=True)]
+        addresses = (ctypes.c_void_p * len(cells))(*[cell.ctypes.data for cell in cells])
+        buffers = self._buffers(args)
+        message = ctypes.create_string_buffer(1000)
+        module = self.module
+        library = _library(module.code, module.checked, module.portable)
+        failed = library.gpu_launch(
+            ctypes.cast(getattr(library, f"gpu_run_{self.name}"), ctypes.c_void_p),
+            addresses,
+            *((ctypes.c_uint * 3)(*shape) for shape in reversed(shapes)),
+            module.schedule,
+            ctypes.c_uint64(1),
+            (_Buffer * len(buffers))(*buffers),
+            len(buffers),
+            message,
+            len(message),
+        )
+        if failed:
+            self._fail(message.value.decode())
+
+    def _fail(self, reason: str) -> None:
+        raise KernelFaultError(f"{self.name}: {reason}")
+
+    def _shape(self, what: str, shape: tuple[int, ...], most: tuple[int, ...]) -> list[int]:
+        sizes = [*map(int, shape), 1, 1, 1][:3]
+        if not all(1 <= size <= limit for size, limit in zip(sizes, most, strict=True)):
+            self._fail(f"{what} {tuple(shape)}, each at least 1 and at most {most}")
+        return sizes
+
+    def _cell(self, parameter: Parameter, arg: Any) -> np.ndarray:
+        """The bytes that a launch would copy for `arg`, if they are what the kernel will read."""
+        name, dtype = parameter.name, parameter.dtype
+        if isinstance(arg, np.ndarray):
+            if not parameter.pointer:
+                self._fail(f"{name} is a {dtype}, got an array")
+            if dtype not in (None, arg.dtype):
+                self._fail(f"{name} points to {dtype}, got an array of {arg.dtype}")
+            if not arg.flags.c_contiguous:
+                self._fail(f"{name}: an array that is not C-contiguous")
+            return np.array(arg.ctypes.data, np.uintp)
+        # CuPy passes Python's numbers as 8 bytes, whatever the kernel expects.
+        given = np.asarray(arg)
+        if parameter.pointer or given.dtype != dtype or not isinstance(arg, np.generic):
+            wanted = "an array" if parameter.pointer else f"numpy.{dtype}"
+            self._fail(f"{name}: expected {wanted}, got {type(arg).__name__} {arg}")
+        return given
+
+    def _buffers(self, args: Sequence[Any]) -> list[_Buffer]:
+        """One for each array; an array that is passed twice is writable if either pointer is."""
+        found: dict[int, _Buffer] = {}
+        for parameter, arg in zip(self.parameters, args, strict=True):
+            if not parameter.pointer:
+                continue
+            address = arg.ctypes.data
+            flags = _written.get(address)
+            written = None if flags is None else flags.ctypes.data
+            writable = parameter.writable or (address in found and found[address].writable)
+            if parameter.writable and not arg.flags.writeable:
+                self._fail(f"{parameter.name} is written, got an array that is read-only")
+            name = parameter.name.encode()
+            found[address] = _Buffer(name, address, arg.nbytes, arg.itemsize, written, writable)
+        return list(found.values())
+
+
+class EmulatedDevice:
+    """The part of CuPy's API that the launching code uses, on NumPy arrays."""
+
+    def __init__(self, **mode: Any) -> None:
+        self.mode = mode
+        self.empty, self.matmul = empty, np.matmul
+
+    def RawModule(self, *, code: str, options: Sequence[str] = ()) -> EmulatedModule:  # noqa: N802
+        return EmulatedModule(code, options, **self.mode)
