@@ -128,8 +128,9 @@ class ClassifierRun:
         return self.schedule.stopped or (limit > 0 and self.progress.step >= limit)
 
     def _validation_is_due(self) -> bool:
-        every = self.settings.steps_between_validations or self.batches.steps_per_epoch
-        last = self.settings.epochs * self.batches.steps_per_epoch
+        per_epoch = self.batches.steps_per_epoch
+        every = self.settings.steps_between_validations(self.view.num_nodes, per_epoch)
+        last = self.settings.epochs * per_epoch
         return self.progress.step % every == 0 or self.progress.step == last
 
     def _train_step(self) -> None:

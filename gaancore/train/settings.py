@@ -16,7 +16,7 @@ class Settings:
 
     The two variants differ in the gate, the scale of the scores and the order of concatenation
     (see nn/), and in what patience counts: `paper` epochs, `released` validations, one per 100
-    steps. 0 stands for "none" or "no limit" where that makes sense.
+    steps of 512 nodes. 0 stands for "none" or "no limit" where that makes sense.
     """
 
     task: str = "ppi"
@@ -67,12 +67,17 @@ class Settings:
             return 512
         return 64 if self.model.startswith("pairwise") else max(1, 256 // self.num_heads)
 
-    @property
-    def steps_between_validations(self) -> int:
-        """0 stands for an epoch."""
-        if self.validate_every >= 0:
+    def steps_between_validations(self, num_nodes: int, steps_per_epoch: int) -> int:
+        """How many steps lie between two validations of a run over `num_nodes` training nodes.
+
+        The released code validates every 100 steps of 512 nodes; with other batches that is
+        every 51,200 nodes trained on, so that patience means the same.
+        """
+        if self.validate_every > 0:
             return self.validate_every
-        return 100 if self.variant == "released" else 0
+        if self.validate_every == 0 or self.variant == "paper":
+            return steps_per_epoch
+        return max(1, round(100 * 512 * steps_per_epoch / num_nodes))
 
 
 def with_changes(settings: Settings, *layers: tuple[str, dict[str, Any]]) -> Settings:

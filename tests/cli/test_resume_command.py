@@ -8,8 +8,6 @@ from small_run import contents, small_arrays, small_options, write_small_npz
 from gaancore.train.record import RunFolder
 
 OPTIONS = small_options()
-
-
 TINY = small_options(epochs=1, batch_size=600)
 
 

@@ -9,8 +9,6 @@ from small_run import contents, small_dataset, small_options, write_small_npz
 from gaancore.models.node_classifier import MODELS
 
 OPTIONS = small_options()
-
-
 TINY = small_options(epochs=1, batch_size=600)
 
 

@@ -228,7 +228,7 @@ def test_an_output_that_is_read_only_and_an_unknown_kernel_are_refused():
 
 def test_a_text_that_does_not_compile_shows_the_compilers_first_words():
     kernel = EmulatedModule('extern "C" __global__ void k(int n) { m; }').get_function("k")
-    with pytest.raises(KernelFaultError, match="kernel:1:.*not declared"):
+    with pytest.raises(KernelFaultError, match=r"kernel:1:.*not declared"):
         kernel((1,), (1,), (i32(1),))
 
 

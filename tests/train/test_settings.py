@@ -36,11 +36,14 @@ def test_the_other_models_have_the_widths_that_the_parameter_counts_pin():
     assert Settings(model="pairwise-tanh", value_dim=7).values_per_head == 7
 
 
-def test_patience_counts_hundreds_of_steps_as_released_and_epochs_as_printed():
-    assert Settings().steps_between_validations == 100
-    assert Settings(variant="paper").steps_between_validations == 0
-    assert Settings(batch="graphs").steps_between_validations == 100
-    assert Settings(validate_every=7).steps_between_validations == 7
+def test_patience_counts_hundreds_of_steps_of_512_nodes_as_released_and_epochs_as_printed():
+    ppi = (44_906, 88)  # training nodes and steps of 512 in an epoch
+    assert Settings().steps_between_validations(*ppi) == 100
+    assert Settings(variant="paper").steps_between_validations(*ppi) == 88
+    assert Settings(batch="graphs").steps_between_validations(44_906, 20) == 23  # 2,245 nodes each
+    assert Settings(validate_every=7).steps_between_validations(*ppi) == 7
+    assert Settings(validate_every=0).steps_between_validations(*ppi) == 88
+    assert Settings().steps_between_validations(num_nodes=10**9, steps_per_epoch=1) == 1
 
 
 def test_a_later_layer_wins_and_text_becomes_the_settings_type():
