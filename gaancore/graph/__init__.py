@@ -2,6 +2,6 @@
 
 from gaancore.graph.block import Block, Transpose
 from gaancore.graph.csr import CSRGraph
-from gaancore.graph.sampler import sample_blocks
+from gaancore.graph.sampler import drop_edges, sample_blocks
 
-__all__ = ["Block", "CSRGraph", "Transpose", "sample_blocks"]
+__all__ = ["Block", "CSRGraph", "Transpose", "drop_edges", "sample_blocks"]

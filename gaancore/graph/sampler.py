@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaancore.errors import GraphError
 from gaancore.graph.block import Block
 from gaancore.graph.checks import fanout_list, key_of, node_ids, read_only
 from gaancore.graph.csr import CSRGraph
@@ -49,6 +50,23 @@ def sample_blocks(
         blocks.append(Block.from_neighbours(dst_ids, indptr, neighbours, merge=merge))
         dst_ids = blocks[-1].src_ids
     return blocks[::-1]
+
+
+def drop_edges(block: Block, rate: float, *, seed: int) -> Block:
+    """`block` without a random share of its edges: each one is left out with probability `rate`.
+
+    Destinations and sources stay, also those that lose all of their edges (DropEdge: Rong, Huang,
+    Xu and Huang, ICLR 2020). The same seed leaves out the same edges. rate 0 returns the block.
+    Raises GraphError unless 0 <= rate < 1.
+    """
+    if not 0 <= rate < 1:
+        raise GraphError(f"drop_edges: rate: expected 0 <= rate < 1, got {rate}")
+    if rate == 0:
+        return block
+    kept = np.random.default_rng(seed).random(block.num_edges, np.float32) >= rate
+    before = np.concatenate([[0], np.cumsum(kept)])
+    indptr = read_only(before[block.indptr])
+    return Block(indptr, read_only(block.indices[kept]), block.num_src, block.src_ids)
 
 
 def _draw(

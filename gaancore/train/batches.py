@@ -5,7 +5,7 @@ import numpy as np
 from gaancore.data.dataset import NodeDataset
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
-from gaancore.graph.sampler import sample_blocks
+from gaancore.graph.sampler import drop_edges, sample_blocks
 from gaancore.seeding import derive_seed, generator
 from gaancore.train.settings import Settings
 
@@ -40,7 +40,18 @@ class Batches:
         return rng.permutation(self.num_nodes)[step * size : (step + 1) * size]
 
     def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
-        """The blocks for `seeds`, outermost first; whole graphs are built once and kept."""
+        """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
+        return [
+            drop_edges(
+                block,
+                self.settings.edge_dropout,
+                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer),
+            )
+            for layer, block in enumerate(self._all_edges(seeds, epoch, step))
+        ]
+
+    def _all_edges(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
+        """The blocks as they are sampled; whole graphs are built once and kept."""
         if not self.fanouts:
             return []
         if self.groups and all(fanout == -1 for fanout in self.fanouts):

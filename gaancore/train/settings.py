@@ -34,6 +34,7 @@ class Settings:
     hidden_dim: int = 1024  # of the two-layer network
     dropout: float = 0.1  # after each aggregator
     attention_dropout: float = 0.0  # of attention weights
+    edge_dropout: float = 0.0  # share of arcs left out, drawn anew for each step and layer
 
     # Batches, section 5.1: 512 nodes with all their neighbours.
     batch: str = "seeds"  # or "graphs": whole graphs until a step has `batch_size` nodes
@@ -175,7 +176,7 @@ def _check(s: Settings) -> None:
     for name in ("value_dim", "seed", "epochs", "decay_patience", "stop_patience", "clip_norm"):
         if not getattr(s, name) >= 0:  # NaN is not
             raise SettingsError(f"{name}: expected 0 or more, got {getattr(s, name)}")
-    for name in ("dropout", "attention_dropout"):
+    for name in ("dropout", "attention_dropout", "edge_dropout"):
         if not 0 <= getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 0 <= value < 1, got {getattr(s, name)}")
     if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):

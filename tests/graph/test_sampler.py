@@ -9,7 +9,7 @@ from strategies import graphs
 from strategies import seeds as run_seeds
 
 from gaancore.errors import GraphError
-from gaancore.graph import Block, CSRGraph, sample_blocks
+from gaancore.graph import Block, CSRGraph, drop_edges, sample_blocks
 from gaancore.threads import get_num_threads, set_num_threads
 
 fanout_lists = st.lists(st.integers(-1, 5) | st.just(2**31), min_size=1, max_size=3)
@@ -299,3 +299,37 @@ def test_offsets_beyond_31_bits_reach_the_right_edges(tmp_path):
     assert set(drawn_for(block, 0)) < {1, 3, 4, 5}
     assert len(drawn_for(block, 0)) == 3
     assert drawn_for(graph.block_of([3]), 0) == [1, 3, 4, 5]
+
+
+def test_dropping_edges_keeps_nodes_and_order_and_leaves_out_the_share_asked_for():
+    rng = np.random.default_rng(0)
+    indptr = np.concatenate([[0], np.cumsum(rng.integers(0, 40, 1000))])
+    block = Block(indptr, rng.integers(0, 1200, indptr[-1]), 1200)
+    thinner = drop_edges(block, 0.4, seed=7)
+    assert (thinner.num_dst, thinner.num_src) == (1000, 1200)
+    assert thinner.src_ids is block.src_ids
+    expected = 0.6 * block.num_edges
+    assert abs(thinner.num_edges - expected) < 5 * np.sqrt(0.24 * block.num_edges)
+    for i in range(1000):  # what is left of a row is a subsequence of it
+        left = iter(block.indices[indptr[i] : indptr[i + 1]])
+        row = thinner.indices[thinner.indptr[i] : thinner.indptr[i + 1]]
+        assert all(source in left for source in row)
+
+
+def test_each_edge_is_dropped_equally_often_and_by_its_seed_alone():
+    block = Block([0, 0, 5], np.arange(5), 5)
+    counts = sum(
+        np.bincount(drop_edges(block, 0.3, seed=s).indices, minlength=5) for s in range(4000)
+    )
+    assert np.abs(counts - 2800).max() < 5 * np.sqrt(4000 * 0.21)
+    again = drop_edges(block, 0.3, seed=1)
+    assert np.array_equal(drop_edges(block, 0.3, seed=1).indices, again.indices)
+    assert again.indptr[1] == 0  # the empty row stays
+
+
+def test_no_edge_is_dropped_at_rate_0_and_rates_outside_of_0_to_1_are_refused():
+    block = Block([0, 2], [0, 1], 2)
+    assert drop_edges(block, 0, seed=0) is block
+    for rate in (-0.1, 1.0, float("nan")):
+        with pytest.raises(GraphError, match="drop_edges: rate: expected 0 <= rate < 1"):
+            drop_edges(block, rate, seed=0)
