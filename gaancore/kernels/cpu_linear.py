@@ -12,8 +12,6 @@ import numpy as np
 from gaancore import threads
 from gaancore.kernels import cpu_elementwise as elementwise
 
-PIECE = 128  # rows
-
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a @ b for matrices."""
@@ -33,15 +31,23 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _row_piece(m: int) -> int:
-    """Rows of a product for one call; all of them where BLAS has threads of its own."""
-    return PIECE if threads.blas_is_single_threaded() else max(1, m)
+    """Rows of a product for one call of BLAS."""
+    return _piece(m, 1024)
 
 
 def _column_piece(n: int) -> int:
-    """As _row_piece; four for every 256 columns or fewer, so 2 and 4 threads get as many each."""
+    """Columns of a product for one call of BLAS."""
+    return _piece(n, 256)
+
+
+def _piece(count: int, four_of: int) -> int:
+    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get as many each; all
+    in one where BLAS has threads of its own.
+    """
     if not threads.blas_is_single_threaded():
-        return max(1, n)
-    return max(32, -(-n // (64 * -(-n // 256))) * 16)
+        return max(1, count)
+    pieces = 4 * -(-count // four_of)
+    return max(32, -(-count // (16 * pieces)) * 16)
 
 
 def _matmul_rows(
