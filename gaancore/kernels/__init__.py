@@ -27,6 +27,8 @@ attention_forward(queries (N,K,A), keys (S,K,A), values (S,K,D), indptr, indices
     softmax(scale * edge_dot), dropout of the weights at `rate`, weighted_sum, in one pass
 attention_backward(grad (N,K,D), out, saved, scale, rate, seed, indptr, indices, t_indptr,
                    t_indices, t_edge_ids) -> grad_queries, grad_keys, grad_values
+scale_heads_forward(heads (N,K,D), gates (N,K)) -> heads * gates, each head by its own number
+scale_heads_backward(grad (N,K,D), heads, gates) -> grad_heads (N,K,D), grad_gates (N,K)
 linear_forward(x (N,F), weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
 linear_backward(grad (N,G), out, x, weight, slope) -> grad_x, grad_weight, grad_bias
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient

@@ -25,6 +25,8 @@ __all__ = [
     "linear_backward",
     "linear_forward",
     "matmul",
+    "scale_heads_backward",
+    "scale_heads_forward",
     "segment_max_backward",
     "segment_max_forward",
     "segment_mean_backward",
@@ -214,6 +216,21 @@ def attention_backward(
         given_by = (by, packed, *edges, factor, _rows(target))
         _by_edges(columns(width), t_indptr, K * width, *given_by)
     return grad_q, grad_k, grad_v
+
+
+def scale_heads_forward(heads: np.ndarray, gates: np.ndarray) -> np.ndarray:
+    out = np.empty_like(heads)
+    work = heads.shape[1] * heads.shape[2]
+    threads.share_rows(elementwise.scale_heads_forward, len(heads), work, heads, gates, out)
+    return out
+
+
+def scale_heads_backward(grad: np.ndarray, heads: np.ndarray, gates: np.ndarray) -> Pair:
+    grad_heads, grad_gates = np.empty_like(heads), np.empty_like(gates)
+    args = (grad, heads, gates, grad_heads, grad_gates)
+    work = heads.shape[1] * heads.shape[2]
+    threads.share_rows(elementwise.scale_heads_backward, len(heads), work, *args)
+    return grad_heads, grad_gates
 
 
 def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:

@@ -38,6 +38,26 @@ def dropout(x, out, threshold, scale, seed, start, stop):
         out[i] = x[i] * scale if random_word(seed, i) >= threshold else zero
 
 
+@jit
+def scale_heads_forward(heads, gates, out, start, stop):
+    for i in range(start, stop):
+        for k in range(heads.shape[1]):
+            gate = gates[i, k]
+            for d in range(heads.shape[2]):
+                out[i, k, d] = heads[i, k, d] * gate
+
+
+@jit(fastmath={"reassoc", "contract", "nsz"})
+def scale_heads_backward(grad, heads, gates, grad_heads, grad_gates, start, stop):
+    for i in range(start, stop):
+        for k in range(heads.shape[1]):
+            gate, total = gates[i, k], grad.dtype.type(0)
+            for d in range(heads.shape[2]):
+                grad_heads[i, k, d] = grad[i, k, d] * gate
+                total += grad[i, k, d] * heads[i, k, d]
+            grad_gates[i, k] = total
+
+
 @jit(fastmath={"reassoc", "contract", "nsz"})
 def bce_with_logits(logits, targets, grad, losses, start, stop):
     """losses[i] = sum_c log(1 + e^x) - t x, grad = sigmoid(x) - t; safe for any finite logit."""

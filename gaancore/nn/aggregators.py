@@ -17,8 +17,8 @@ from gaancore.ops import (
     concat,
     divide_by_degree,
     edge_dot,
-    multiply,
     reshape,
+    scale_heads,
     segment_attention,
     segment_max,
     segment_mean,
@@ -123,8 +123,7 @@ class GatedAttention(Attention):
 
     def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads = self.attend(x, z, block, seed)
-        gates = reshape(self.gate(x, z, block), shape=(-1, self.num_heads, 1))
-        return self.combine(x, flatten_heads(multiply(heads, gates)))
+        return self.combine(x, flatten_heads(scale_heads(heads, self.gate(x, z, block))))
 
 
 class Pooling(Aggregator):

@@ -1,6 +1,15 @@
 """Differentiable ops: one op is one function, with its gradient right below its value."""
 
-from gaancore.ops.elementwise import add, dropout, leaky_relu, multiply, sigmoid, subtract, tanh
+from gaancore.ops.elementwise import (
+    add,
+    dropout,
+    leaky_relu,
+    multiply,
+    scale_heads,
+    sigmoid,
+    subtract,
+    tanh,
+)
 from gaancore.ops.linalg import linear, matmul
 from gaancore.ops.loss import bce_with_logits, softmax_cross_entropy
 from gaancore.ops.segment import (
@@ -27,6 +36,7 @@ __all__ = [
     "matmul",
     "multiply",
     "reshape",
+    "scale_heads",
     "segment_attention",
     "segment_max",
     "segment_mean",

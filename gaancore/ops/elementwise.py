@@ -5,7 +5,7 @@ All raise ShapeError for anything but float32 or float64, or a mixture of the tw
 
 from gaancore.array import Array, array_module
 from gaancore.kernels import kernels_for
-from gaancore.ops.checks import expect_floats, expect_rate
+from gaancore.ops.checks import expect_floats, expect_rate, expect_shape
 from gaancore.tensor import Backward, primitive
 
 
@@ -95,6 +95,26 @@ def tanh(x: Array) -> tuple[Array, Backward]:
         return (grad * (1 - out * out),)
 
     return out, backward
+
+
+@primitive
+def scale_heads(heads: Array, gates: Array) -> tuple[Array, Backward]:
+    """Each head's vector times the node's gate for that head (GaAN eq. 2, g_i^k times the sum).
+
+    out[i, k] = gates[i, k] * heads[i, k]
+
+    heads (N, K, D), gates (N, K). Returns (N, K, D).
+    Raises ShapeError if a shape or dtype does not fit.
+    """
+    expect_floats("scale_heads", heads=heads, gates=gates)
+    expect_shape("scale_heads", "heads", heads, ("N", "K", "D"))
+    expect_shape("scale_heads", "gates", gates, heads.shape[:2])
+    kernels = kernels_for(heads)
+
+    def backward(grad: Array) -> tuple[Array, Array]:
+        return kernels.scale_heads_backward(grad, heads, gates)
+
+    return kernels.scale_heads_forward(heads, gates), backward
 
 
 @primitive

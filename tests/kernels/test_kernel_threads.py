@@ -76,6 +76,12 @@ def matmul(kernels, links, transpose):
     return kernels.matmul(tall, wide), kernels.matmul(wide.T[:7].copy(), tall.T.copy())
 
 
+def scale_heads(kernels, links, transpose):
+    heads, gates = numbers(S, K, D), numbers(S, K)
+    out = kernels.scale_heads_forward(heads, gates)
+    return out, *kernels.scale_heads_backward(numbers(S, K, D), heads, gates)
+
+
 def dropout(kernels, links, transpose):
     return (kernels.dropout(numbers(S, F), 0.5, SEED),)
 
@@ -96,7 +102,7 @@ EVERY_KERNEL = pytest.mark.parametrize(
     "work",
     [
         softmax, weighted_sum, edge_dot, mean, maximum, attention,
-        linear, matmul, dropout, bce_with_logits, adam_step,
+        linear, matmul, scale_heads, dropout, bce_with_logits, adam_step,
     ],
     ids=lambda work: work.__name__,
 )  # fmt: skip

@@ -67,6 +67,12 @@ def test_dropout_has_the_gradient_of_the_mask_it_used(shape, rate, seed, rng):
     check_gradient(partial(ops.dropout, rate=rate, seed=seed), rng.standard_normal(shape), rng=rng)
 
 
+@given(rows=st.sampled_from([0, 1, 5]), K=sizes, D=sizes, rng=rngs)
+def test_heads_scaled_by_their_gates(rows, K, D, rng):
+    heads, gates = rng.standard_normal((rows, K, D)), rng.standard_normal((rows, K))
+    check_gradient(ops.scale_heads, heads, gates, rng=rng)
+
+
 @given(m=sizes, n=sizes, p=sizes, rng=rngs)
 def test_matmul(m, n, p, rng):
     check_gradient(ops.matmul, rng.standard_normal((m, n)), rng.standard_normal((n, p)), rng=rng)
