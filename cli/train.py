@@ -20,7 +20,7 @@ from gaancore.train.settings import Settings, differences, with_changes
 from .options import given_settings, process_options, settings_options
 from .show import Display
 
-SYNTHETIC_EPOCHS = 150  # of a run on the built-in data that names no number of its own
+SYNTHETIC_EPOCHS = 80  # of a run on the built-in data that names no number of its own
 SYNTHETIC_NOTES = (
     "SYNTHETIC data: no --data was given and no PPI was found, so this trains on a built-in "
     "look-alike; its scores say nothing about PPI.",
