@@ -20,7 +20,7 @@ class NodeDataset:
     features    : (N, F) float32, C-contiguous, finite.
     labels      : (N, C) uint8 of 0 and 1 if a node has several labels, else (N,) int64 classes.
     split       : (N,) int8: TRAIN, VALIDATION or TEST.
-    graph_ids   : (N,) int64: the files' graphs, else the connected components.
+    graph_ids   : (N,) int64, which of several graphs a node is in; None if the files do not say.
     node_ids    : (N,) the files' own names of the nodes (integers or strings).
     num_classes : C; kept by a view that happens to miss a class.
     notes       : one line each, for the user: what was merged, dropped or assumed.
@@ -34,7 +34,7 @@ class NodeDataset:
     features: np.ndarray
     labels: np.ndarray
     split: np.ndarray
-    graph_ids: np.ndarray
+    graph_ids: np.ndarray | None
     node_ids: np.ndarray
     num_classes: int
     notes: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class NodeDataset:
             features=self.features[ids],
             labels=self.labels[ids],
             split=self.split[ids],
-            graph_ids=self.graph_ids[ids],
+            graph_ids=None if self.graph_ids is None else self.graph_ids[ids],
             node_ids=self.node_ids[ids],
         )
 

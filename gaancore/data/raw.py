@@ -93,9 +93,8 @@ def make_dataset(
         split[unclaimed] = TRAIN
         notes.append(f"{unclaimed.size:,} nodes in no split taken as training nodes")
 
-    if raw.graph_ids is None:
-        graph_ids = graph.connected_components()
-    else:
+    graph_ids = None
+    if raw.graph_ids is not None:
         graph_ids = check_graph_ids(raw.sources["graph_ids"], raw.graph_ids, raw.node_ids)
     dataset = NodeDataset(
         name=name,

@@ -16,6 +16,7 @@ class Batches:
     `batch = "seeds"`: a permutation of all nodes in batches of `batch_size`, the last one short.
     `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
     has at least `batch_size` nodes (a rest goes to the last one); their order is drawn each epoch.
+    Graphs are those that the files name, else the connected components.
     Raises DataError for whole graphs if an edge leads from one to another.
     """
 
@@ -65,15 +66,18 @@ class Batches:
 
 
 def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
+    graph_ids = view.graph_ids
+    if graph_ids is None:  # of what training sees: other edges must not decide who shares a step
+        graph_ids = view.graph.connected_components()
     src, dst = view.graph.edges()
-    if (crossing := np.flatnonzero(view.graph_ids[src] != view.graph_ids[dst])).size:
+    if (crossing := np.flatnonzero(graph_ids[src] != graph_ids[dst])).size:
         a, b = src[crossing[0]], dst[crossing[0]]
         raise DataError(
             f"{view.path}: the edge {view.node_ids[a]} - {view.node_ids[b]} leads from graph "
-            f"{view.graph_ids[a]} to graph {view.graph_ids[b]}; use --batch seeds"
+            f"{graph_ids[a]} to graph {graph_ids[b]}; use --batch seeds"
         )
-    order = np.argsort(view.graph_ids, kind="stable")
-    _, starts = np.unique(view.graph_ids[order], return_index=True)
+    order = np.argsort(graph_ids, kind="stable")
+    _, starts = np.unique(graph_ids[order], return_index=True)
     groups: list[np.ndarray] = []
     waiting: list[np.ndarray] = []
     for nodes in np.split(order, starts[1:]):

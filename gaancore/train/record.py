@@ -84,7 +84,9 @@ class RunFolder:
 def describe_data(dataset: NodeDataset) -> dict[str, Any]:
     """The `data` part of settings.json and record.json."""
     graph = dataset.graph
-    nodes = (dataset.features, dataset.labels, dataset.split, dataset.graph_ids)
+    nodes = [dataset.features, dataset.labels, dataset.split]
+    if dataset.graph_ids is not None:
+        nodes.append(dataset.graph_ids)
     facts: dict[str, Any] = {
         "kind": dataset.kind,
         "path": dataset.path,

@@ -33,6 +33,7 @@ def dataset_of(
         labels=labels,
         split=split,
         node_ids=np.arange(num_nodes) + 100,
+        graph_ids=np.arange(num_nodes) % 3,
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), "drawn"),
     )
     return make_dataset(raw, name="drawn", multilabel=labels.ndim == 2)

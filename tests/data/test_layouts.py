@@ -53,8 +53,8 @@ def test_every_layout_gives_the_same_dataset(layout: str, tmp_path: Path) -> Non
     assert "1 self-loops kept" in dataset.notes
 
 
-def test_graph_ids_are_the_files_own_or_the_connected_components(tmp_path: Path) -> None:
-    assert load_ppi(write_npz(tmp_path)).graph_ids.tolist() == [0, 0, 0, 1, 2, 2]
+def test_graph_ids_are_the_files_own_or_there_are_none(tmp_path: Path) -> None:
+    assert load_ppi(write_npz(tmp_path)).graph_ids is None
     given = np.array([7, 7, 7, 7, 3, 3], np.int16)
     assert load_ppi(write_npz(tmp_path, graph_id=given)).graph_ids.tolist() == given.tolist()
     folder = tmp_path / "dgl"
@@ -248,7 +248,7 @@ def test_the_official_toy_ppi_has_its_known_counts(shared_data: Path) -> None:
     assert set(np.unique(dataset.features)) == {0.0, 1.0}
     src, dst = dataset.graph.edges()
     assert (dataset.split[src] == dataset.split[dst]).all()
-    assert (np.bincount(dataset.graph_ids) > 1000).sum() == 5
+    assert (np.bincount(dataset.graph.connected_components()) > 1000).sum() == 5
 
 
 def test_six_whole_graphs_of_ppi_have_their_known_counts(shared_data: Path) -> None:

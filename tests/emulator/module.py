@@ -156,11 +156,12 @@ def _library(code: str, checked: bool, portable: bool) -> ctypes.CDLL:
     return ctypes.CDLL(str(_built("kernels.so", link, "", kernels, *runtime)))
 
 
+@functools.cache
 def signatures(code: str) -> dict[str, list[Parameter]]:
     """The kernels of a source text and their parameters."""
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", code, flags=re.S)
     types = dict(TYPES)
-    for known, new in re.findall(r"typedef (\w+) (\w+);", code):
+    for known, new in re.findall(r"typedef ([\w ]+) (\w+);", code):
         types[new] = types[known]
     return {
         name: [_parameter(text, types) for text in parameters.split(",") if text.strip()]

@@ -1,5 +1,7 @@
 """Which nodes a step is about, in both modes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from small_run import NODES, small_dataset, small_settings
 
 from gaancore.data import TRAIN
 from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
 from gaancore.train.batches import Batches
 
 VIEW, _ = small_dataset().view(TRAIN)
@@ -119,3 +122,39 @@ def test_whole_graphs_with_an_edge_between_them_are_refused_by_name():
     with pytest.raises(DataError, match=refusal):
         batches(view=view, batch="graphs")
     assert batches(view=view, batch="seeds").steps_per_epoch == 5
+
+
+def test_without_graph_ids_whole_graphs_are_components_of_what_training_sees():
+    """A node that is no training node must not decide which training nodes share a step."""
+    whole = small_dataset()
+    src, dst = whole.graph.edges()
+    outside = int(np.flatnonzero(whole.split != TRAIN)[0])
+    inside = whole.nodes(TRAIN)[[0, -1]]  # two training graphs, tied together by a node outside
+    tied = CSRGraph.from_edges(
+        np.concatenate([src, inside]), np.append(dst, [outside] * 2), NODES, duplicates="merge"
+    )
+    views = [
+        replace(whole, graph=graph.undirected(), graph_ids=None).view(TRAIN)[0]
+        for graph in (whole.graph, tied)
+    ]
+    untied, tied_view = (
+        epoch_of(batches(view=view, batch="graphs", batch_size=1), 0) for view in views
+    )
+    for a, b in zip(untied, tied_view, strict=True):
+        assert_array_equal(a, b)
+
+
+def test_edges_are_left_out_anew_for_each_step_and_layer():
+    b = batches(batch="graphs", batch_size=20, fanouts=(-1, -1), edge_dropout=0.5)
+    full = batches(batch="graphs", batch_size=20, fanouts=(-1, -1))
+    seeds = b.seeds(0, 0)
+    first, second = b.blocks(seeds, 0, 0)
+    again, _ = b.blocks(seeds, 1, 0)
+    assert first.num_dst == second.num_src == len(seeds)
+    assert 0 < first.num_edges < full.blocks(seeds, 0, 0)[0].num_edges
+    pairs = [
+        set(zip(np.repeat(np.arange(x.num_dst), np.diff(x.indptr)), x.indices, strict=True))
+        for x in (first, second, again)
+    ]
+    assert pairs[0] != pairs[1] != pairs[2] != pairs[0]
+    assert_array_equal(b.blocks(seeds, 0, 0)[0].indices, first.indices)

@@ -1,0 +1,90 @@
+// w = softmax over row i of scale * <queries[i, k], keys[j, k]>, after which some are dropped;
+// out[i, k] = sum over the edges (i, j) of w * values[j, k].   Its gradient: attention_backward.cu
+//
+// Owner: a team of lanes owns (row or piece, head, strip of d) and goes over its edges once,
+// BATCH at a time, with a running maximum: when that grows, what was summed so far is scaled
+// down. A lane steps through key and value width, so gathered rows are read in whole sectors;
+// sums stay in registers. Rows that are cut leave (maximum, sum) and unscaled output for
+// `attention_pieces`.
+// Bytes: reads E*K*(A + D) keys and values, N*K*A queries, E indices, N + 1 indptr; writes
+// N*K*(D + 2).
+
+const int STRIPS = 4;  // packs of the output that one lane keeps: more are another item
+
+extern "C" __global__ void attention_forward(
+    const real* queries, const real* keys, const real* values,  // (N, K, A), (S, K, A), (S, K, D)
+    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int size,
+    real scale, unsigned long long threshold, real keep_scale, unsigned long long seed,
+    real* out,         // (N, K, D)
+    real* stats,       // (N, K, 2): what was subtracted from the scores, and 1 / sum
+    real* partial,     // (slots, K, D)
+    real* partial_stats) {  // (slots, K, 2): maximum, sum
+    Team team = team_of(size);
+    int width = size * V, passes = (D + width * STRIPS - 1) / (width * STRIPS);
+    offset items = (N + slots) * K * passes;
+    for (offset item = first_item(size); item < items; item += item_stride(size)) {
+        int first = item % passes * width * STRIPS + team.rank * V, k = item / passes % K;
+        Unit unit;
+        if (!find_unit(item / passes / K, indptr, N, unit)) continue;  // the whole team
+        const real* query = queries + (unit.row * K + k) * A;
+        real top = minus_infinity(), total = 0;
+        Pack<real> sum[STRIPS] = {};
+        for (offset e = unit.start; e < unit.stop; e += BATCH) {
+            real weight[BATCH], before = top;
+            dot_edges(team, query, keys, indices, e, unit.stop, K, k, A, weight);
+            for (int b = 0; b < BATCH; ++b) {
+                weight[b] = e + b < unit.stop ? scale * weight[b] : minus_infinity();
+                top = larger(weight[b], top);
+            }
+            real shrink = exp(before - shift_of(top));
+            total *= shrink;
+            for (int s = 0; s < STRIPS; ++s)
+                for (int v = 0; v < V; ++v) sum[s].x[v] *= shrink;
+            for (int b = 0; b < BATCH && e + b < unit.stop; ++b) {
+                real share = exp(weight[b] - shift_of(top));
+                total += share;
+                share *= kept_share(seed, (e + b) * K + k, threshold, keep_scale);
+                const real* row = values + (offset(indices[e + b]) * K + k) * D;
+                for (int s = 0; s < STRIPS; ++s) {
+                    int d = first + s * width;
+                    if (d >= D) break;
+                    Pack<real> value = load(row + d);
+                    for (int v = 0; v < V; ++v) sum[s].x[v] += share * value.x[v];
+                }
+            }
+        }
+        bool whole = unit.slot < 0;
+        offset place = (whole ? unit.row : unit.slot) * K + k;
+        real inverse = total == 0 ? real(0) : 1 / total;
+        for (int s = 0; s < STRIPS; ++s) {
+            int d = first + s * width;
+            if (d >= D) break;
+            for (int v = 0; v < V; ++v) sum[s].x[v] *= whole ? inverse : real(1);
+            store((whole ? out : partial) + place * D + d, sum[s]);
+        }
+        if (team.rank != 0 || item % passes != 0) continue;
+        (whole ? stats : partial_stats)[place * 2] = whole ? shift_of(top) : top;
+        (whole ? stats : partial_stats)[place * 2 + 1] = whole ? inverse : total;
+    }
+}
+
+// Rows that were cut: a thread owns one number of the output and adds its pieces in order.
+extern "C" __global__ void attention_pieces(const real* partial, const real* partial_stats,
+                                            const offset* indptr, offset N, offset slots, int K,
+                                            int D, real* out, real* stats) {
+    for (offset t = first_item(1); t < slots * K * D; t += item_stride(1)) {
+        offset slot = t / D / K, d = t % D;
+        int k = t / D % K;
+        Unit unit;
+        if (!find_unit(N + slot, indptr, N, unit) || unit.piece != 0) continue;
+        real top, total, sum = 0;
+        join_pieces(partial_stats, unit, K, k, top, total);
+        for (offset p = slot; p < slot + unit.pieces; ++p)
+            sum += partial[(p * K + k) * D + d] *
+                   exp(partial_stats[(p * K + k) * 2] - shift_of(top));
+        real inverse = total == 0 ? real(0) : 1 / total;
+        out[(unit.row * K + k) * D + d] = inverse * sum;
+        if (d == 0) stats[(unit.row * K + k) * 2] = shift_of(top);
+        if (d == 0) stats[(unit.row * K + k) * 2 + 1] = inverse;
+    }
+}

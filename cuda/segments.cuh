@@ -1,0 +1,86 @@
+// What every segment kernel is made of. The host puts this text before a .cu file's, because NVRTC
+// has no headers and CuPy's cache does not look into them. It says before: what `real` is; V, how
+// many neighbouring numbers one lane loads at once (16 bytes of them where widths and addresses
+// allow, else 1); and PIECE, about how many edges one lane walks in one go.
+
+typedef long long offset;  // E * K * D passes 2^31
+
+const int BATCH = 4;  // edges whose loads and shuffles are under way together
+
+template <class T> struct alignas(V * sizeof(T)) Pack { T x[V]; };
+
+__device__ __forceinline__ Pack<real> load(const real* p) {
+    return *reinterpret_cast<const Pack<real>*>(p);
+}
+template <class T> __device__ __forceinline__ void store(T* p, const Pack<T>& pack) {
+    *reinterpret_cast<Pack<T>*>(p) = pack;
+}
+
+// ---- a maximum that subtracts well --------------------------------------------------------------
+
+__device__ __forceinline__ real minus_infinity() { return -real(1e300 * 1e300); }
+// A NaN is never the larger one: it reaches the result through the sum of the exponentials.
+__device__ __forceinline__ real larger(real x, real top) { return x > top ? x : top; }
+// What to subtract: scores of -inf only then give zeros, and no NaN.
+__device__ __forceinline__ real shift_of(real top) { return top == minus_infinity() ? 0 : top; }
+
+// ---- teams: 1, 2, 4, ... or 32 neighbouring lanes that work on one item -----------------------
+
+struct Team {
+    int size, rank;
+    unsigned mask;
+};
+
+__device__ __forceinline__ Team team_of(int size) {
+    int lane = threadIdx.x % 32, rank = lane & (size - 1);
+    return {size, rank, (size == 32 ? ~0u : (1u << size) - 1) << (lane - rank)};
+}
+__device__ __forceinline__ offset first_item(int team) {
+    return (offset(blockIdx.x) * blockDim.x + threadIdx.x) / team;
+}
+__device__ __forceinline__ offset item_stride(int team) {
+    return offset(gridDim.x) * blockDim.x / team;
+}
+
+// Over the lanes whose ranks agree modulo `apart`; every lane gets the same bits.
+__device__ __forceinline__ real team_sum(Team team, real x, int apart = 1) {
+    for (int bits = team.size / 2; bits >= apart; bits /= 2)
+        x += __shfl_xor_sync(team.mask, x, bits);
+    return x;
+}
+__device__ __forceinline__ real team_max(Team team, real x, int apart = 1) {
+    for (int bits = team.size / 2; bits >= apart; bits /= 2)
+        x = larger(__shfl_xor_sync(team.mask, x, bits), x);
+    return x;
+}
+
+// ---- units: rows, and pieces of long rows -------------------------------------------------------
+
+// Unit u < N is row u, if that has at most PIECE edges. A longer row is cut into as many even
+// pieces as there are multiples of PIECE in (start, stop]; these number the slots, so a slot
+// finds its row by bisection and nobody has to count pieces first. Units N, N + 1, ... are the E
+// / PIECE slots.
+struct Unit {
+    offset row, start, stop, degree;
+    offset slot;         // -1 for a whole row
+    offset piece, pieces;  // which of the row's pieces this is, and how many there are
+};
+
+__device__ __forceinline__ bool find_unit(offset u, const offset* indptr, offset N, Unit& unit) {
+    if (u < N) {
+        offset start = indptr[u], stop = indptr[u + 1];
+        unit = {u, start, stop, stop - start, -1, 0, 1};
+        return unit.degree <= PIECE;
+    }
+    offset slot = u - N, edge = (slot + 1) * PIECE - 1, low = 0, high = N;
+    while (high - low > 1) {  // indptr[low] <= edge < indptr[high]
+        offset middle = (low + high) / 2;
+        if (indptr[middle] <= edge) low = middle;
+        else high = middle;
+    }
+    offset start = indptr[low], stop = indptr[low + 1], degree = stop - start;
+    offset pieces = stop / PIECE - start / PIECE, piece = slot - start / PIECE;
+    unit = {low, start + degree * piece / pieces, start + degree * (piece + 1) / pieces, degree,
+            slot, piece, pieces};
+    return degree > PIECE;
+}

@@ -1,0 +1,92 @@
+"""Finds the texts of the CUDA kernels, compiles them on first use, and decides launch sizes.
+
+A text is compiled once for each float type, and once more for rows that can be read 16 bytes at a
+time. Grids have one dimension and kernels step by the size of the grid, so any size works.
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+
+BLOCK = 256  # threads; bce_with_logits.cu counts on it
+MAX_BLOCKS = 1 << 20
+PIECE = 256  # edges: a row of more is cut into pieces that run side by side
+SHARED_TEXTS = ("segments.cuh", "rows.cuh", "random.cuh")
+
+
+@cache
+def source(file: str, dtype: np.dtype, numbers: int, piece: int) -> str:
+    """The text of cuda/`file`.cu for one float type and `numbers` numbers per load.
+
+    What it shares with others is put before it: NVRTC has no headers, and CuPy's cache of compiled
+    kernels does not see when an included one changes.
+    """
+    real = {4: "float", 8: "double"}[dtype.itemsize]
+    given = f"typedef {real} real;\nconst int V = {numbers};\n#define PIECE {piece}\n"
+    folder = files("gaancore.cuda")
+    names = (*SHARED_TEXTS, f"{file}.cu")
+    texts = (f'#line 1 "{name}"\n{(folder / name).read_text("utf-8")}' for name in names)
+    return given + "".join(texts)
+
+
+@cache
+def _module(xp: Any, text: str) -> Any:
+    return xp.RawModule(code=text, options=("--std=c++17",))
+
+
+def launch(
+    file: str,
+    kernel: str,
+    like: Array,
+    threads: int,
+    *args: Any,
+    numbers: int = 1,
+    most: int | None = None,
+) -> None:
+    """Run `kernel` of cuda/`file`.cu, for the float type of `like`, on about `threads` threads.
+
+    No thread, no launch. At most `most` blocks, if given. Numbers in `args` must be NumPy scalars
+    of the kernel's own types: CuPy passes Python's as 8 bytes.
+    """
+    if threads == 0:
+        return
+    text = source(file, like.dtype, numbers, PIECE)
+    grid = (num_blocks(threads, most or MAX_BLOCKS),)
+    _module(array_module(like), text).get_function(kernel)(grid, (BLOCK,), args)
+
+
+def num_blocks(threads: int, most: int) -> int:
+    return min(-(-threads // BLOCK), most)
+
+
+def share_out(*rows: Array, packs: int = 1) -> tuple[int, int, int]:
+    """How the rows of arrays are walked together: numbers per load, lanes per team, teams per row.
+
+    A lane loads 16 bytes where every width (the last axis) and address allows it, else one number;
+    it keeps up to `packs` loads of a row.
+    """
+    numbers = 16 // rows[0].itemsize
+    if any(x.shape[-1] % numbers or _address(x) % 16 for x in rows):
+        numbers = 1
+    lanes = -(-max(x.shape[-1] for x in rows) // numbers)
+    team = power_of_two(lanes)
+    return numbers, team, -(-lanes // (team * packs))
+
+
+def _address(x: Array) -> int:
+    interface = getattr(x, "__cuda_array_interface__", None) or x.__array_interface__
+    return interface["data"][0]
+
+
+def power_of_two(n: int) -> int:
+    """The smallest one that is at least n, but at most a warp's 32 lanes."""
+    return min(32, 1 << max(0, n - 1).bit_length())
+
+
+def num_slots(num_edges: int) -> int:
+    """Places for the pieces of rows that are cut, whatever the rows are (see segments.cuh)."""
+    return num_edges // PIECE

@@ -1,0 +1,220 @@
+"""What the CUDA kernels promise beyond the contract: long rows, any grid and address, same bits."""
+
+import inspect
+
+import numpy as np
+import pytest
+import segment_reference as reference
+from emulator.module import EmulatedDevice
+from hypothesis import HealthCheck, given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+from strategies import blocks, seeds
+
+from gaancore.graph import Block
+from gaancore.kernels import cpu, cuda, cuda_launch
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+K, A, D = 2, 24, 32  # rows of A and D numbers are read 16 bytes at a time
+
+
+def block_with_degrees(*degrees: int, num_src: int = 50) -> Block:
+    indptr = np.cumsum([0, *degrees])
+    num_src = max(num_src, len(degrees))
+    indices = np.random.default_rng(0).integers(0, num_src, indptr[-1])
+    return Block(indptr, indices, num_src)
+
+
+def results(
+    kernels, block: Block, dtype, K: int = K, A: int = A, D: int = D, seed: int = 0, rate=0.0
+) -> dict[str, np.ndarray]:
+    """Every segment kernel, forward and backward, on the same random numbers."""
+    rng = np.random.default_rng(seed)
+
+    def numbers(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape).astype(dtype)
+
+    N, S, E, links = block.num_dst, block.num_src, block.num_edges, (block.indptr, block.indices)
+    t_indptr, t_indices, _ = block.transpose
+    scores, grad_scores = numbers(E, K), numbers(E, K)
+    queries, keys, values, grad = (
+        numbers(N, K, A),
+        numbers(S, K, A),
+        numbers(S, K, D),
+        numbers(N, K, D),
+    )
+    rows, row_grad = numbers(S, D).round(1), numbers(N, D)
+    weights = kernels.segment_softmax_forward(scores, block.indptr)
+    top, winners = kernels.segment_max_forward(rows, *links)
+    out, saved = kernels.attention_forward(queries, keys, values, *links, 1 / A, rate, 7)
+    grads = kernels.attention_backward(grad, out, saved, 1 / A, rate, 7, *links, *block.transpose)
+    return {
+        "softmax": weights,
+        "softmax gradient": kernels.segment_softmax_backward(weights, grad_scores, block.indptr),
+        "weighted sum": kernels.segment_weighted_sum(scores, values, *links),
+        "adjoint": kernels.segment_weighted_sum(scores, grad, *block.transpose),
+        "dot": kernels.edge_dot(queries, keys, *links),
+        "mean": kernels.segment_mean_forward(rows, *links),
+        "mean gradient": kernels.segment_mean_backward(row_grad, links[0], t_indptr, t_indices),
+        "max": top,
+        "winners": winners,
+        "max gradient": kernels.segment_max_backward(row_grad, winners, t_indptr, t_indices),
+        "attention": out,
+        "query gradient": grads[0],
+        "key gradient": grads[1],
+        "value gradient": grads[2],
+    }
+
+
+def assert_same_but_for_rounding(actual: dict, expected: dict, dtype) -> None:
+    for name, wanted in expected.items():
+        assert actual[name].shape == wanted.shape, name
+        largest = np.abs(wanted).max(initial=1e-30)
+        tolerance = largest * (1e-5 if dtype == np.float32 else 1e-12)
+        assert_allclose(actual[name], wanted, rtol=0, atol=tolerance, err_msg=name)
+
+
+def test_it_has_the_functions_of_the_cpu_with_their_signatures():
+    def public(module) -> set[str]:
+        functions = inspect.getmembers(module, inspect.isfunction)
+        return {name for name, f in functions if f.__module__ == module.__name__ and name[0] != "_"}
+
+    assert public(cuda) == set(cpu.__all__)
+    for name in cpu.__all__:
+        ours, theirs = (inspect.signature(getattr(module, name)) for module in (cuda, cpu))
+        assert list(ours.parameters) == list(theirs.parameters), name
+        assert [p.default for p in ours.parameters.values()] == [
+            p.default for p in theirs.parameters.values()
+        ], name
+
+
+@DTYPES
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_all_agree_with_the_cpu_and_keep_the_same_edges(kernels, dtype, rate):
+    block = block_with_degrees(0, 1, 2, 31, 32, 33, 0, 300, 5)
+    actual = results(kernels, block, dtype, rate=rate)
+    assert_same_but_for_rounding(actual, results(cpu, block, dtype, rate=rate), dtype)
+    assert_array_equal(actual["winners"], results(cpu, block, dtype)["winners"])
+
+
+@pytest.mark.parametrize(
+    ("heads", "key_width", "width"),
+    [(1, 1, 1), (8, 3, 1), (2, 31, 24), (1, 32, 31), (3, 4, 132), (1, 127, 64), (33, 2, 4),
+     (1, 8, 600), (1, 600, 3)],
+)  # fmt: skip
+def test_all_agree_with_the_cpu_for_any_number_of_heads_and_width(kernels, heads, key_width, width):
+    block = block_with_degrees(3, 0, 1, 6)
+    shape = {"K": heads, "A": key_width, "D": width}
+    actual, expected = (results(k, block, np.float32, **shape) for k in (kernels, cpu))
+    assert_same_but_for_rounding(actual, expected, np.float32)
+
+
+P = cuda_launch.PIECE
+
+
+@DTYPES
+def test_rows_around_the_length_where_they_are_cut_agree_with_the_cpu(kernels, dtype):
+    degrees = (P - 1, 0, P, 1, P + 1, P + 1, 2 * P - 1, 2 * P, 0, 0, 3 * P + 5, 7)
+    block = block_with_degrees(*degrees, num_src=12)  # so the transposed rows are cut as well
+    actual, expected = (results(k, block, dtype, K=1, A=3, D=4) for k in (kernels, cpu))
+    assert_same_but_for_rounding(actual, expected, dtype)
+    assert_array_equal(actual["winners"], expected["winners"])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=12)
+@given(block=blocks(max_degree=30), seed=seeds())
+def test_rows_that_are_cut_every_few_edges_agree_with_the_cpu(kernels, block, seed):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuda_launch, "PIECE", 3)
+        actual = results(kernels, block, np.float64, K=3, A=2, D=1, seed=seed, rate=0.3)
+    expected = results(cpu, block, np.float64, K=3, A=2, D=1, seed=seed, rate=0.3)
+    assert_same_but_for_rounding(actual, expected, np.float64)
+    assert_array_equal(actual["winners"], expected["winners"])
+
+
+def test_a_hub_of_twenty_thousand_edges_is_exact_to_rounding(kernels):
+    block = block_with_degrees(2, 20_000, 1)
+    scores = np.random.default_rng(0).standard_normal((block.num_edges, 1)).astype(np.float32)
+    values = np.random.default_rng(1).standard_normal((50, 1, 4)).astype(np.float32)
+    weights = kernels.segment_softmax_forward(scores, block.indptr)
+    wanted = reference.softmax(scores, block)
+    assert_allclose(weights, wanted, rtol=1e-5)
+    out = kernels.segment_weighted_sum(weights, values, block.indptr, block.indices)
+    assert_allclose(out, reference.weighted_sum(wanted, values, block), atol=1e-6)
+
+
+def test_a_hub_is_shared_out_among_as_many_teams_as_it_has_pieces():
+    block = block_with_degrees(2, 20_000, 1)
+    slots = cuda_launch.num_slots(block.num_edges)
+    assert slots == 20_003 // P
+    assert slots * P <= block.num_edges < (slots + 1) * P
+
+
+@pytest.mark.parametrize("blocks_in_grid", [1, 3])
+def test_a_grid_that_is_too_small_steps_until_all_is_done(kernels, monkeypatch, blocks_in_grid):
+    monkeypatch.setattr(cuda_launch, "MAX_BLOCKS", blocks_in_grid)
+    monkeypatch.setattr(cuda, "LOSS_BLOCKS", blocks_in_grid)
+    block = block_with_degrees(*(i % 5 for i in range(150)), 600)
+    actual, expected = (results(k, block, np.float32, A=3, D=5) for k in (kernels, cpu))
+    assert_same_but_for_rounding(actual, expected, np.float32)
+    x, targets = np.linspace(-3, 3, 3000, dtype=np.float32)[:, None], np.ones((3000, 1), np.uint8)
+    total, grad = kernels.bce_with_logits(x, targets)
+    wanted, wanted_grad = cpu.bce_with_logits(x, targets)
+    assert total == pytest.approx(wanted, rel=1e-6)
+    assert_allclose(grad, wanted_grad, atol=1e-6)
+    assert_array_equal(kernels.dropout(x, 0.3, 5), cpu.dropout(x, 0.3, 5))
+
+
+@DTYPES
+def test_rows_that_start_off_a_16_byte_address_are_read_one_by_one(kernels, dtype):
+    block = block_with_degrees(4, 0, 7)
+    weights, plain = np.ones((11, 1), dtype), np.arange(400, dtype=dtype)
+    values = np.append(dtype(0), plain)[1:].reshape(50, 1, 8)  # starts one number later
+    assert values.ctypes.data % 16
+    out = kernels.segment_weighted_sum(weights, values, block.indptr, block.indices)
+    assert_array_equal(out, reference.weighted_sum(weights, values, block))
+
+
+def test_edge_ids_of_64_bits_are_followed(kernels):
+    block = block_with_degrees(4, 0, 7)
+    weights, grad = np.random.default_rng(0).random((11, K)), np.ones((3, K, 3))
+    t_indptr, t_indices, t_edge_ids = block.transpose
+    out = kernels.segment_weighted_sum(weights, grad, t_indptr, t_indices, t_edge_ids.astype(int))
+    assert_allclose(out, reference.weighted_sum_to_sources(weights, grad, block), rtol=1e-12)
+
+
+@DTYPES
+def test_every_schedule_build_and_run_gives_the_same_bits(emulated, monkeypatch, dtype):
+    block = block_with_degrees(0, 1, 2, 31, 33, 700, 5, 300)
+
+    def bits(device: EmulatedDevice) -> dict[str, np.ndarray]:
+        for module in (cuda, cuda_launch):
+            monkeypatch.setattr(module, "array_module", lambda x: device)
+        x = np.random.default_rng(3).standard_normal((300, 9)).astype(dtype)
+        loss, grad = cuda.bce_with_logits(x, (x > 0).astype(np.uint8))
+        grads = cuda.linear_backward(x, x, x, np.eye(9, dtype=dtype), 0.1)
+        return {
+            **results(cuda, block, dtype, rate=0.5),
+            "loss": np.array(loss),
+            "loss gradient": grad,
+            "bias gradient": grads[2],
+        }
+
+    first = bits(emulated["ascending"])
+    for device in emulated.values():
+        for name, array in bits(device).items():
+            assert array.tobytes() == first[name].tobytes(), name
+
+
+@DTYPES
+@pytest.mark.parametrize(
+    "shape", [(5, 3, 1), (7, 2, 24), (2, 1, 33), (1, 8, 128), (0, 2, 4)], ids=str
+)
+def test_heads_are_scaled_each_by_its_gate(kernels, dtype, shape):
+    rng = np.random.default_rng(0)
+    heads, grad = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+    gates = rng.random(shape[:2]).astype(dtype)
+    assert_array_equal(kernels.scale_heads_forward(heads, gates), heads * gates[..., None])
+    grad_heads, grad_gates = kernels.scale_heads_backward(grad, heads, gates)
+    assert_array_equal(grad_heads, grad * gates[..., None])
+    wanted = np.einsum("nkd,nkd->nk", grad.astype(np.float64), heads)
+    assert_allclose(grad_gates, wanted, atol=1e-4 if dtype == np.float32 else 1e-13)
