@@ -140,7 +140,7 @@ def _free(settings: Settings) -> Path:
 def _interrupts() -> Iterator[Callable[[], bool]]:
     """Inside, Ctrl-C (or SIGTERM) is noted, for the run to stop after its step; the second one
     stops at once. Gives the function that tells whether one came."""
-    asked = []
+    asked: list[int] = []
 
     def handler(number: int, frame: FrameType | None) -> None:
         if asked:

@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from gaancore.data.raw import SelfLoops, Unflagged
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
 
@@ -52,9 +53,9 @@ class Settings:
     validate_every: int = -1  # steps; 0: once an epoch; -1: as the variant says
 
     # Data
-    self_loops: str = "keep"
+    self_loops: SelfLoops = "keep"
     normalize: str = "none"
-    unflagged: str = "drop"
+    unflagged: Unflagged = "drop"
 
     def __post_init__(self) -> None:
         _check(self)
