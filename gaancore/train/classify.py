@@ -136,7 +136,7 @@ class ClassifierRun:
     def _train_step(self) -> None:
         epoch, step = divmod(self.progress.step, self.batches.steps_per_epoch)
         dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
-        self.optimizer.lr = self.schedule.lr
+        self.optimizer.lr = self._rate()
 
         seeds = self.batches.seeds(epoch, step)
         blocks = self.batches.blocks(seeds, epoch, step)
@@ -156,6 +156,16 @@ class ClassifierRun:
         self.progress.loss_count += 1
         self.progress.edges += sum(block.num_edges for block in blocks)
         self.watcher.on_step({"step": self.progress.step + 1, "epoch": epoch + 1, "loss": value})
+
+    def _rate(self) -> float:
+        """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
+        s = self.settings
+        total = s.epochs * self.batches.steps_per_epoch
+        cooldown = s.lr_cooldown * total
+        left = total - self.progress.step
+        if left >= cooldown:
+            return self.schedule.lr
+        return s.lr_floor + (self.schedule.lr - s.lr_floor) * left / cooldown
 
     def _validate(self) -> None:
         clock = time.perf_counter()

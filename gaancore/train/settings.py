@@ -46,6 +46,7 @@ class Settings:
     lr: float = 0.01
     lr_floor: float = 0.001
     lr_factor: float = 0.5
+    lr_cooldown: float = 0.0  # share of the epochs, the last ones, in which it falls to its floor
     decay_patience: int = 15
     stop_patience: int = 30
     clip_norm: float = 0.0
@@ -177,7 +178,7 @@ def _check(s: Settings) -> None:
     for name in ("value_dim", "seed", "epochs", "decay_patience", "stop_patience", "clip_norm"):
         if not getattr(s, name) >= 0:  # NaN is not
             raise SettingsError(f"{name}: expected 0 or more, got {getattr(s, name)}")
-    for name in ("dropout", "attention_dropout", "edge_dropout"):
+    for name in ("dropout", "attention_dropout", "edge_dropout", "lr_cooldown"):
         if not 0 <= getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 0 <= value < 1, got {getattr(s, name)}")
     if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):
@@ -185,6 +186,8 @@ def _check(s: Settings) -> None:
             f"lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr {s.lr}, "
             f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}; set all three with --set"
         )
+    if s.lr_cooldown and not s.epochs:
+        raise SettingsError("lr_cooldown: needs a number of epochs to count back from; set epochs")
     if s.model != "fnn" and not s.fanouts:
         raise SettingsError("fanouts: expected one number per aggregator, such as -1,-1")
     if any(fanout < -1 for fanout in s.fanouts):

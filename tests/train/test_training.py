@@ -7,8 +7,10 @@ from threadpoolctl import threadpool_limits
 
 from gaancore import threads
 from gaancore.data import TRAIN, synthetic_ppi
+from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.train.record import RunFolder
+from gaancore.train.settings import Settings
 
 
 def last_weights(folder, dataset=None, **changes) -> dict[str, bytes]:
@@ -98,3 +100,20 @@ def test_any_number_of_threads_gives_the_same_bits(tmp_path, model, monkeypatch,
             small_run(tmp_path / str(count), dataset, model=model, **wide).train()
             found.append(contents(tmp_path / str(count)))
     assert found[0] == found[1] == found[2]
+
+
+def test_in_the_cooldown_the_rate_falls_in_a_straight_line_to_its_floor(tmp_path):
+    run = small_run(tmp_path, epochs=10, validate_every=1, lr_cooldown=0.5, lr_floor=0.001)
+    steps = 10 * run.batches.steps_per_epoch
+    run.train()
+    rates = [line["lr"] for line in run.folder.read_log()]
+    assert len(rates) == steps
+    half = steps // 2
+    assert rates[: half + 1] == [0.01] * (half + 1)
+    expected = [0.001 + 0.009 * left / half for left in range(half - 1, 0, -1)]
+    np.testing.assert_allclose(rates[half + 1 :], expected, rtol=1e-12)
+
+
+def test_a_cooldown_without_a_number_of_epochs_is_refused():
+    with pytest.raises(SettingsError, match="lr_cooldown: needs a number of epochs"):
+        Settings(lr_cooldown=0.2)
