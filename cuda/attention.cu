@@ -25,7 +25,7 @@ extern "C" __global__ void attention_forward(
     for (offset item = first_item(size); item < items; item += item_stride(size)) {
         int first = item % passes * width * STRIPS + team.rank * V, k = item / passes % K;
         Unit unit;
-        if (!find_unit(item / passes / K, indptr, N, unit)) continue;  // the whole team
+        if (!find_unit(item / passes / K, indptr, N, slots, unit)) continue;  // the whole team
         const real* query = queries + (unit.row * K + k) * A;
         real top = minus_infinity(), total = 0;
         Pack<real> sum[STRIPS] = {};
@@ -76,7 +76,7 @@ extern "C" __global__ void attention_pieces(const real* partial, const real* par
         offset slot = t / D / K, d = t % D;
         int k = t / D % K;
         Unit unit;
-        if (!find_unit(N + slot, indptr, N, unit) || unit.piece != 0) continue;
+        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
         real top, total, sum = 0;
         join_pieces(partial_stats, unit, K, k, top, total);
         for (offset p = slot; p < slot + unit.pieces; ++p)

@@ -23,7 +23,7 @@ extern "C" __global__ void attention_backward(
     for (offset item = first_item(size); item < (N + slots) * K; item += item_stride(size)) {
         int k = item % K;
         Unit unit;
-        if (!find_unit(item / K, indptr, N, unit)) continue;  // the whole team
+        if (!find_unit(item / K, indptr, N, slots, unit)) continue;  // the whole team
         offset place = unit.row * K + k;
         const real* row_grad = grad + place * D;
         real top = stats[place * 2], inverse = stats[place * 2 + 1], mean = 0;

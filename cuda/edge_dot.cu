@@ -16,7 +16,7 @@ extern "C" __global__ void edge_dot(const real* queries,   // (N, K, D)
     for (offset item = first_item(size); item < (N + slots) * K; item += item_stride(size)) {
         int k = item % K;
         Unit unit;
-        if (!find_unit(item / K, indptr, N, unit)) continue;  // the whole team
+        if (!find_unit(item / K, indptr, N, slots, unit)) continue;  // the whole team
         const real* query = queries + (unit.row * K + k) * D;
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real dots[BATCH];

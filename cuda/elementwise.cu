@@ -1,15 +1,20 @@
 // bias and leaky ReLU after a product and before its gradient, dropout, and Adam's step.
 //
-// Owner: a thread owns one number (a column of one chunk of rows where columns are summed) and
-// steps by the size of the grid; neighbours own neighbouring numbers, so every access coalesces.
+// Owner: a thread owns V neighbouring numbers of `size` (or a column of one chunk of rows, where
+// columns are summed) and steps by the size of the grid; neighbours own neighbouring ones, so every
+// access coalesces. V divides `size`, and G where rows have a bias.
 
 // out = leaky_relu(out + bias), in place. Bytes: reads and writes rows * G numbers.
 extern "C" __global__ void add_bias_leaky_relu(real* out,         // (rows, G)
                                                const real* bias,  // (G,)
                                                offset size, int G, real slope) {
-    for (offset t = first_item(1); t < size; t += item_stride(1)) {
-        real x = out[t] + bias[t % G];
-        out[t] = x > 0 ? x : slope * x;
+    for (offset t = first_item(1) * V; t < size; t += item_stride(1) * V) {
+        Pack<real> x = load(out + t), b = load(bias + t % G);
+        for (int v = 0; v < V; ++v) {
+            real sum = x.x[v] + b.x[v];
+            x.x[v] = sum > 0 ? sum : slope * sum;
+        }
+        store(out + t, x);
     }
 }
 
@@ -46,8 +51,12 @@ extern "C" __global__ void column_sums(const real* x, offset rows, int G, real* 
 // Bytes: reads and writes size numbers.
 extern "C" __global__ void dropout(const real* x, offset size, unsigned long long threshold,
                                    real scale, unsigned long long seed, real* out) {
-    for (offset t = first_item(1); t < size; t += item_stride(1))
-        out[t] = random_word(seed, t) >= threshold ? x[t] * scale : real(0);
+    for (offset t = first_item(1) * V; t < size; t += item_stride(1) * V) {
+        Pack<real> kept = load(x + t);
+        for (int v = 0; v < V; ++v)
+            kept.x[v] = random_word(seed, t + v) >= threshold ? kept.x[v] * scale : real(0);
+        store(out + t, kept);
+    }
 }
 
 // One step of Adam, in place; step_size and eps hold the bias corrections.
@@ -55,11 +64,16 @@ extern "C" __global__ void dropout(const real* x, offset size, unsigned long lon
 extern "C" __global__ void adam_step(real* parameter, const real* grad, real* moment1,
                                      real* moment2, offset size, real step_size, real beta1,
                                      real beta2, real eps) {
-    for (offset t = first_item(1); t < size; t += item_stride(1)) {
-        real g = grad[t], m = beta1 * moment1[t] + (1 - beta1) * g;
-        real v = beta2 * moment2[t] + (1 - beta2) * g * g;
-        moment1[t] = m;
-        moment2[t] = v;
-        parameter[t] -= step_size * m / (sqrt(v) + eps);
+    for (offset t = first_item(1) * V; t < size; t += item_stride(1) * V) {
+        Pack<real> p = load(parameter + t), g = load(grad + t);
+        Pack<real> m = load(moment1 + t), s = load(moment2 + t);
+        for (int v = 0; v < V; ++v) {
+            m.x[v] = beta1 * m.x[v] + (1 - beta1) * g.x[v];
+            s.x[v] = beta2 * s.x[v] + (1 - beta2) * g.x[v] * g.x[v];
+            p.x[v] -= step_size * m.x[v] / (sqrt(s.x[v]) + eps);
+        }
+        store(moment1 + t, m);
+        store(moment2 + t, s);
+        store(parameter + t, p);
     }
 }

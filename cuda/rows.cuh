@@ -23,7 +23,7 @@ __device__ __forceinline__ void sum_over_rows(const offset* indptr, offset N, of
     for (offset item = first_item(team); item < items; item += item_stride(team)) {
         int d = (item % strips * team + rank) * V, k = item / strips % K;
         Unit unit;
-        if (d >= D || !find_unit(item / strips / K, indptr, N, unit)) continue;
+        if (d >= D || !find_unit(item / strips / K, indptr, N, slots, unit)) continue;
         Pack<real> total = {};
 #pragma unroll 4
         for (offset p = unit.start; p < unit.stop; ++p) term(total, unit, p, k, d);

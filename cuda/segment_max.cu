@@ -26,7 +26,7 @@ extern "C" __global__ void segment_max_forward(const real* values,    // (S, F)
     for (offset item = first_item(size); item < (N + slots) * strips; item += item_stride(size)) {
         int f = (item % strips * size + rank) * V;
         Unit unit;
-        if (f >= F || !find_unit(item / strips, indptr, N, unit)) continue;
+        if (f >= F || !find_unit(item / strips, indptr, N, slots, unit)) continue;
         Pack<real> top = {};
         Pack<int> winner;
         for (int v = 0; v < V; ++v) winner.x[v] = -1;
@@ -50,7 +50,7 @@ extern "C" __global__ void max_pieces(const real* partial, const int* partial_wi
     for (offset t = first_item(1); t < slots * F; t += item_stride(1)) {
         offset slot = t / F, f = t % F;
         Unit unit;
-        if (!find_unit(N + slot, indptr, N, unit) || unit.piece != 0) continue;
+        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
         real top = 0;
         int winner = -1;
         for (offset p = slot; p < slot + unit.pieces; ++p)
@@ -71,8 +71,9 @@ extern "C" __global__ void segment_max_backward(const real* grad,        // (N, 
                   [=](Pack<real>& total, const Unit& unit, offset p, int, int f) {
                       int i = t_indices[p];
                       if (p > t_indptr[unit.row] && t_indices[p - 1] == i) return;
+                      offset place = offset(i) * F + f;
+                      Pack<int> winner = load(winners + place);
                       for (int v = 0; v < V; ++v)
-                          if (winners[offset(i) * F + f + v] == unit.row)
-                              total.x[v] += grad[offset(i) * F + f + v];
+                          if (winner.x[v] == unit.row) total.x[v] += grad[place + v];
                   });
 }

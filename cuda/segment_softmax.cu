@@ -46,7 +46,7 @@ extern "C" __global__ void segment_softmax_forward(const real* scores,    // (E,
     for (offset item = first_item(size); item < (N + slots) * chunks; item += item_stride(size)) {
         Lane lane = lane_of(team, heads, K, item);
         Unit unit;
-        if (!find_unit(item / chunks, indptr, N, unit)) continue;  // the whole team
+        if (!find_unit(item / chunks, indptr, N, slots, unit)) continue;  // the whole team
         real top = minus_infinity(), total = 0;
         for (offset e = first_edge(unit, lane, K); e < unit.stop; e += lane.step)
             top = larger(scores[e * K + lane.head], top);
@@ -72,7 +72,7 @@ extern "C" __global__ void segment_softmax_forward_long(const real* scores, cons
     for (offset item = first_item(size); item < slots * chunks; item += item_stride(size)) {
         Lane lane = lane_of(team, heads, K, item);
         Unit unit;
-        if (!find_unit(N + item / chunks, indptr, N, unit) || lane.head >= K) continue;
+        if (!find_unit(item / chunks, indptr, N, slots, unit) || lane.head >= K) continue;
         real top, total;
         join_pieces(partial, unit, K, lane.head, top, total);
         write_weights(scores, unit, lane, K, shift_of(top), total, weights);
@@ -90,7 +90,7 @@ extern "C" __global__ void segment_softmax_backward(const real* weights,  // (E,
     for (offset item = first_item(size); item < (N + slots) * chunks; item += item_stride(size)) {
         Lane lane = lane_of(team, heads, K, item);
         Unit unit;
-        if (!find_unit(item / chunks, indptr, N, unit)) continue;
+        if (!find_unit(item / chunks, indptr, N, slots, unit)) continue;
         real total = 0;
         for (offset e = first_edge(unit, lane, K); e < unit.stop; e += lane.step)
             total += weights[e * K + lane.head] * grad[e * K + lane.head];
@@ -111,7 +111,7 @@ extern "C" __global__ void segment_softmax_backward_long(const real* weights, co
     for (offset item = first_item(size); item < slots * chunks; item += item_stride(size)) {
         Lane lane = lane_of(team, heads, K, item);
         Unit unit;
-        if (!find_unit(N + item / chunks, indptr, N, unit) || lane.head >= K) continue;
+        if (!find_unit(item / chunks, indptr, N, slots, unit) || lane.head >= K) continue;
         real total = 0;
         for (offset p = unit.slot - unit.piece, last = p + unit.pieces; p < last; ++p)
             total += partial[p * K + lane.head];

@@ -35,7 +35,7 @@ extern "C" __global__ void sum_pieces(const real* partial,  // (slots, width)
     for (offset t = first_item(1); t < slots * width; t += item_stride(1)) {
         offset slot = t / width, column = t % width;
         Unit unit;
-        if (!find_unit(N + slot, indptr, N, unit) || unit.piece != 0) continue;
+        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
         real total = 0;
         for (offset p = 0; p < unit.pieces; ++p) total += partial[(slot + p) * width + column];
         out[unit.row * width + column] = total;

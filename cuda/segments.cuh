@@ -9,8 +9,8 @@ const int BATCH = 4;  // edges whose loads and shuffles are under way together
 
 template <class T> struct alignas(V * sizeof(T)) Pack { T x[V]; };
 
-__device__ __forceinline__ Pack<real> load(const real* p) {
-    return *reinterpret_cast<const Pack<real>*>(p);
+template <class T> __device__ __forceinline__ Pack<T> load(const T* p) {
+    return *reinterpret_cast<const Pack<T>*>(p);
 }
 template <class T> __device__ __forceinline__ void store(T* p, const Pack<T>& pack) {
     *reinterpret_cast<Pack<T>*>(p) = pack;
@@ -56,31 +56,33 @@ __device__ __forceinline__ real team_max(Team team, real x, int apart = 1) {
 
 // ---- units: rows, and pieces of long rows -------------------------------------------------------
 
-// Unit u < N is row u, if that has at most PIECE edges. A longer row is cut into as many even
-// pieces as there are multiples of PIECE in (start, stop]; these number the slots, so a slot
-// finds its row by bisection and nobody has to count pieces first. Units N, N + 1, ... are the E
-// / PIECE slots.
+// The units of work are slots, then rows, so that what takes longest starts first. Unit slots + i
+// is row i, if that has at most PIECE edges. A longer row is cut into as many even pieces as there
+// are multiples of PIECE in (start, stop]; these number the slots, E / PIECE of them: a slot finds
+// its row by bisection, and nobody has to count pieces first.
 struct Unit {
     offset row, start, stop, degree;
-    offset slot;         // -1 for a whole row
+    offset slot;           // -1 for a whole row
     offset piece, pieces;  // which of the row's pieces this is, and how many there are
 };
 
-__device__ __forceinline__ bool find_unit(offset u, const offset* indptr, offset N, Unit& unit) {
-    if (u < N) {
-        offset start = indptr[u], stop = indptr[u + 1];
-        unit = {u, start, stop, stop - start, -1, 0, 1};
+// Whether unit u has any work to do, and which.
+__device__ __forceinline__ bool find_unit(offset u, const offset* indptr, offset N, offset slots,
+                                          Unit& unit) {
+    if (u >= slots) {
+        offset row = u - slots, start = indptr[row], stop = indptr[row + 1];
+        unit = {row, start, stop, stop - start, -1, 0, 1};
         return unit.degree <= PIECE;
     }
-    offset slot = u - N, edge = (slot + 1) * PIECE - 1, low = 0, high = N;
-    while (high - low > 1) {  // indptr[low] <= edge < indptr[high]
-        offset middle = (low + high) / 2;
-        if (indptr[middle] <= edge) low = middle;
-        else high = middle;
+    offset edge = (u + 1) * PIECE - 1, row = 0, after = N;
+    while (after - row > 1) {  // indptr[row] <= edge < indptr[after]
+        offset middle = (row + after) / 2;
+        if (indptr[middle] <= edge) row = middle;
+        else after = middle;
     }
-    offset start = indptr[low], stop = indptr[low + 1], degree = stop - start;
-    offset pieces = stop / PIECE - start / PIECE, piece = slot - start / PIECE;
-    unit = {low, start + degree * piece / pieces, start + degree * (piece + 1) / pieces, degree,
-            slot, piece, pieces};
+    offset start = indptr[row], stop = indptr[row + 1], degree = stop - start;
+    offset pieces = stop / PIECE - start / PIECE, piece = u - start / PIECE;
+    unit = {row, start + degree * piece / pieces, start + degree * (piece + 1) / pieces, degree, u,
+            piece, pieces};
     return degree > PIECE;
 }

@@ -201,10 +201,16 @@ def matmul(a: Array, b: Array) -> Array:
     return array_module(a).matmul(a, b)
 
 
+def _launch_packs(kernel: str, size: int, rows: tuple[Array, ...], *args: Any) -> None:
+    """Launch a kernel of elementwise.cu: a thread owns as many numbers as it loads of `rows`."""
+    numbers, _, _ = share_out(*rows)
+    launch("elementwise", kernel, rows[0], size // numbers, *args, numbers=numbers)
+
+
 def linear_forward(x: Array, weight: Array, bias: Array, slope: float) -> Array:
     out = matmul(x, weight)
     args = (out, bias, i64(out.size), i32(bias.size), out.dtype.type(slope))
-    launch("elementwise", "add_bias_leaky_relu", out, out.size, *args)
+    _launch_packs("add_bias_leaky_relu", out.size, (out, bias), *args)
     return out
 
 
@@ -222,7 +228,7 @@ def linear_backward(grad: Array, out: Array, x: Array, weight: Array, slope: flo
 def dropout(x: Array, rate: float, seed: int) -> Array:
     out = array_module(x).empty(x.shape, x.dtype)
     constants = _dropout_constants(x.dtype, rate, seed)
-    launch("elementwise", "dropout", x, x.size, x, i64(x.size), *constants, out)
+    _launch_packs("dropout", x.size, (x.reshape(-1),), x, i64(x.size), *constants, out)
     return out
 
 
@@ -252,5 +258,6 @@ def adam_step(
     correction = float(np.sqrt(1 - beta2**step))
     step_size = rate * correction / (1 - beta1**step)
     constants = (kind(step_size), kind(beta1), kind(beta2), kind(eps * correction))
-    args = (parameter, grad, moment1, moment2, i64(parameter.size), *constants)
-    launch("elementwise", "adam_step", parameter, parameter.size, *args)
+    arrays, size = (parameter, grad, moment1, moment2), parameter.size
+    flat = tuple(x.reshape(-1) for x in arrays)
+    _launch_packs("adam_step", size, flat, *arrays, i64(size), *constants)

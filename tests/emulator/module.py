@@ -76,8 +76,8 @@ class _Buffer(ctypes.Structure):
 
 
 def has_compiler() -> bool:
-    """Whether g++ is there: without it nothing here works."""
-    return shutil.which("g++") is not None
+    """Whether GCC's g++ is there (elsewhere the name may hide clang): without it nothing works."""
+    return shutil.which("g++") is not None and "clang" not in _version()
 
 
 # ---- arrays whose elements nobody wrote yet -------------------------------------------------
@@ -269,6 +269,8 @@ class EmulatedKernel:
                 continue
             address = arg.ctypes.data
             flags = _written.get(address)
+            if flags is not None and flags.size < arg.size:
+                flags = None  # seen through a type of fewer bytes: then all counts as written
             written = None if flags is None else flags.ctypes.data
             writable = parameter.writable or (address in found and found[address].writable)
             if parameter.writable and not arg.flags.writeable:

@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from emulator.module import SCHEDULES, EmulatedModule, KernelFaultError, empty, has_compiler
+from emulator.module import (
+    SCHEDULES,
+    EmulatedModule,
+    KernelFaultError,
+    cache_folder,
+    empty,
+    has_compiler,
+)
 from numpy.testing import assert_array_equal
 
 pytestmark = pytest.mark.skipif(
@@ -243,6 +250,15 @@ def test_what_one_launch_left_unwritten_the_next_one_may_not_read():
     with pytest.raises(KernelFaultError, match="thread 7: reads byte 28 of x, which nobody wrote"):
         module.get_function("read")((1,), (8,), (x, y))
     assert y[:7].tolist() == [1] * 7
+
+
+def test_builds_are_kept_in_the_cache_or_else_among_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cache_folder() == tmp_path / "cache" / "gaancore-emulator"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    assert cache_folder() == tmp_path / "tmp" / "gaancore-emulator"
 
 
 def test_blocks_and_threads_of_three_dimensions_are_numbered_as_cuda_numbers_them():
