@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gaancore import threads
+
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 SHAPES = pytest.mark.parametrize(
     ("rows", "F", "G"), [(1, 1, 1), (7, 3, 5), (300, 20, 33), (129, 2, 64), (0, 3, 4)]
@@ -19,8 +21,15 @@ def tolerance(dtype) -> dict[str, float]:
     return {"rtol": 1e-4, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-12}
 
 
+@pytest.fixture(params=[False, True], ids=["BLAS's threads", "our threads"])
+def whose_threads(request, monkeypatch):
+    """Products in one piece, as in a program of its own, and in many, as in a command."""
+    monkeypatch.setattr(threads, "blas_is_single_threaded", lambda: request.param)
+
+
 @DTYPES
 @SHAPES
+@pytest.mark.usefixtures("whose_threads")
 @pytest.mark.parametrize("slope", [1.0, 0.1, 0.0])
 def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G, slope):
     x, weight, bias = numbers(dtype, rows, F), numbers(dtype, F, G, seed=1), numbers(dtype, G)
@@ -36,6 +45,19 @@ def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G,
     for actual, expected in zip(grads, wanted, strict=True):
         assert actual.dtype == dtype
         assert_allclose(actual, expected, **tolerance(dtype))
+
+
+@DTYPES
+@pytest.mark.usefixtures("whose_threads")
+@pytest.mark.parametrize(
+    "shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (1500, 7, 3), (5, 9, 700)]
+)
+def test_matmul_of_any_shape(kernels, dtype, shape):
+    m, n, p = shape
+    a, b = numbers(dtype, m, n), numbers(dtype, n, p, seed=1)
+    actual = kernels.matmul(a, b)
+    assert actual.dtype == dtype
+    assert_allclose(actual, a.astype(np.float64) @ b, **tolerance(dtype))
 
 
 @DTYPES
