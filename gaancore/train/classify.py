@@ -160,10 +160,9 @@ class ClassifierRun:
     def _rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
         s = self.settings
-        total = s.epochs * self.batches.steps_per_epoch
-        cooldown = s.lr_cooldown * total
-        left = total - self.progress.step
-        if left >= cooldown:
+        steps = s.epochs * self.batches.steps_per_epoch
+        cooldown, left = s.lr_cooldown * steps, steps - self.progress.step
+        if not cooldown or left >= cooldown:
             return self.schedule.lr
         return s.lr_floor + (self.schedule.lr - s.lr_floor) * left / cooldown
 
