@@ -32,7 +32,7 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _row_piece(m: int) -> int:
     """Rows of a product for one call of BLAS."""
-    return _piece(m, 1024)
+    return _piece(m, 4096)
 
 
 def _column_piece(n: int) -> int:
