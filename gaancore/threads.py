@@ -2,7 +2,7 @@
 
 Work is always cut into ranges of rows that do not depend on each other, so the result has the
 same bits for any number of threads. Numba's own `prange` is not used: its threading layers abort
-forked or concurrent callers, and they cannot be told apart from BLAS's threads.
+forked or concurrent callers.
 """
 
 import os
@@ -84,8 +84,8 @@ def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
 
 
 class _Worker(Thread):
-    """A thread that waits for one call at a time. Two locks hand a call over in half the time
-    that a future of the standard library's pool takes, and a step makes some seventy calls.
+    """A thread that waits for one call at a time. Two locks hand a call over sooner than a future
+    of the standard library's pool (60 against 90 us), and a step makes some eighty calls.
     """
 
     def __init__(self) -> None:

@@ -52,4 +52,4 @@ def kernels_for(array: Array) -> ModuleType:
         from gaancore.kernels import cpu
 
         return cpu
-    raise DeviceError("arrays on a CUDA device: this version has no CUDA kernels yet; use the CPU")
+    raise DeviceError("arrays on a CUDA device: this version computes on the CPU only")

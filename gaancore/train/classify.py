@@ -79,7 +79,8 @@ class ClassifierRun:
         self.device = resolve_device(self.device)
         self.data_facts = describe_data(self.dataset)
         self.dataset, self.normalization = normalize(self.dataset, s.normalize)
-        self.view, _ = self.dataset.view(TRAIN)
+        self._views: dict[int, NodeDataset] = {}
+        self.view = self._seen_for(TRAIN)
         self.model = build_model(s, self.dataset.num_features, self.dataset.num_classes)
         self.batches = Batches(self.view, s, self.model.num_steps)
         self.optimizer = Adam(self.model.named_parameters(), s.lr)
@@ -200,9 +201,15 @@ class ClassifierRun:
         facts = {"progress": asdict(self.progress), "schedule": asdict(self.schedule)}
         save_checkpoint(self.folder.last, groups, facts)
 
+    def _seen_for(self, split: int) -> NodeDataset:
+        """What may be seen for `split`; cut out once, not at every validation."""
+        if split not in self._views:
+            self._views[split], _ = self.dataset.view(split)
+        return self._views[split]
+
     def score(self, split: int) -> Scores:
         """F1 of the nodes of `split`, from the whole neighbourhoods that this split may see."""
-        view, _ = self.dataset.view(split)
+        view = self._seen_for(split)
         nodes = view.nodes(split)
         return f1_scores(infer(self.model, view.graph, view.features, nodes), view.labels[nodes])
 
