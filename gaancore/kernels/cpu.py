@@ -198,23 +198,21 @@ def attention_backward(
     t_edge_ids: np.ndarray,
 ) -> Triple:
     queries, kh, vh, exps, inverse = saved
-    (_, K, A), D, dtype = queries.shape, out.shape[2], out.dtype
-    one, scale = dtype.type(1), dtype.type(scale)
-    weights, grad_scores = np.empty_like(exps), np.empty_like(exps)
+    (num_dst, K, A), D, dtype = queries.shape, out.shape[2], out.dtype
+    gh, means = _aligned((K * num_dst, D), dtype), np.empty_like(inverse)
+    packed = (_rows(grad), _rows(out), gh, means)
+    threads.share_rows(attention.pack_gradient(D), num_dst, K * D, *packed)
+    grad_scores = np.empty_like(exps)
     grad_q = np.empty_like(queries)
     grad_k = np.empty((t_indptr.size - 1, K, A), dtype)
     grad_v = np.empty((t_indptr.size - 1, K, D), dtype)
-    drop = (*_dropout_constants(dtype, rate), np.uint64(seed))
-    rows, columns = attention.backward_rows(A, D), attention.backward_columns
-    given = (kh, vh, _rows(grad), _rows(out), indptr, indices, scale, *drop, exps, inverse)
-    _by_edges(rows, indptr, K * (A + D), *given, weights, grad_scores, _rows(grad_q))
+    drop = (dtype.type(scale), *_dropout_constants(dtype, rate), np.uint64(seed))
     edges = (t_indptr, t_indices, t_edge_ids)
-    for width, factor, packed, by, target in (
-        (A, scale, _pack(queries), grad_scores, grad_k),
-        (D, one, _pack(grad), weights, grad_v),
-    ):
-        given_by = (by, packed, *edges, factor, _rows(target))
-        _by_edges(columns(width), t_indptr, K * width, *given_by)
+    given = (_pack(queries), gh, vh, means, exps, inverse, *edges, *drop)
+    targets = (grad_scores, _rows(grad_k), _rows(grad_v))
+    _by_edges(attention.backward_columns(A, D), t_indptr, K * (A + 2 * D), *given, *targets)
+    by_rows = (grad_scores, kh, indptr, indices, dtype.type(scale), _rows(grad_q))
+    _by_edges(attention.backward_rows(A), indptr, K * A, *by_rows)
     return grad_q, grad_k, grad_v
 
 

@@ -93,84 +93,94 @@ def forward(key_width: int, value_width: int) -> Any:
 
 
 @cache
-def backward_rows(key_width: int, value_width: int) -> Any:
-    """grad_queries; for each edge and head its weight after dropout, and the score's gradient."""
+def pack_gradient(width: int) -> Any:
+    """pack, and means[k, i] = <g[i, k], y[i, k]>, the weighted mean of each weight's gradient."""
 
     @jit(fastmath=FAST)
-    def kernel(
-        kh,
-        vh,
-        g,
-        y,
-        indptr,
-        indices,
-        scale,
-        threshold,
-        keep_scale,
-        seed,
-        exps,
-        inverse,
-        weights,
-        grad_scores,
-        grad_q,
-        start,
-        stop,
-    ):
-        zero, K = g.dtype.type(0), exps.shape[0]
-        S = kh.shape[0] // K
-        grad, total = register(vh, value_width), register(kh, key_width)
-        for k in range(K):
-            first, exp, used, scores = k * S, exps[k], weights[k], grad_scores[k]
-            for chunk in range(start, stop, ROWS):
-                chunk_stop = min(chunk + ROWS, stop)
-                for i in range(chunk, chunk_stop):
-                    lo, hi = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-                    load(grad, g, i * K + k, value_width)
-                    for e in range(lo, hi):
-                        scores[e] = dot(grad, vh, first + indices[e], value_width)
-                    norm = inverse[k, i]
-                    mean = dot(grad, y, i * K + k, value_width)  # sum of weight * grad_weight
-                    if threshold > 0:
-                        for e in range(lo, hi):
-                            kept = random_word(seed, np.int64(e) * K + k) >= threshold
-                            factor = keep_scale if kept else zero
-                            weight = norm * exp[e]
-                            used[e] = weight * factor
-                            scores[e] = weight * (scores[e] * factor - mean)
-                    else:
-                        for e in range(lo, hi):
-                            weight = norm * exp[e]
-                            used[e] = weight
-                            scores[e] = weight * (scores[e] - mean)
-                for i in range(chunk, chunk_stop):
-                    clear(total, key_width)
-                    for e in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
-                        add(total, scores[e], kh, first + indices[e], key_width)
-                    store(grad_q, i * K + k, scale, total, key_width)
+    def kernel(g, y, packed, means, start, stop):
+        one, (K, N) = g.dtype.type(1), means.shape
+        r = register(g, width)
+        for i in range(start, stop):
+            for k in range(K):
+                load(r, g, i * K + k, width)
+                store(packed, k * N + i, one, r, width)
+                means[k, i] = dot(r, y, i * K + k, width)
 
     return kernel
 
 
 @cache
-def backward_columns(width: int) -> Any:
-    """out[j] = scale * sum of weights[e] * rows[i] over the edges e = (i, j) of source j.
+def backward_columns(key_width: int, value_width: int) -> Any:
+    """grad_keys, grad_values, and each edge's gradient of the score, over the transposed block.
 
-    Once with the scores' gradients and the queries for grad_keys, once with the weights and the
-    gradient for grad_values: each pass has half of what both together would need in the cache.
+    A source's row of values stays in registers while the gradients of its destinations pass by,
+    so that one visit to each of them gives the weight's gradient and grad_values both.
     """
 
     @jit(fastmath=FAST)
-    def kernel(weights, packed, t_indptr, t_indices, t_edge_ids, scale, out, start, stop):
-        K = weights.shape[0]
-        N = packed.shape[0] // K
-        total = register(packed, width)
+    def kernel(
+        qh,
+        gh,
+        vh,
+        means,
+        exps,
+        inverse,
+        t_indptr,
+        t_indices,
+        t_edge_ids,
+        scale,
+        threshold,
+        keep_scale,
+        seed,
+        grad_scores,
+        grad_k,
+        grad_v,
+        start,
+        stop,
+    ):
+        zero, one, (K, N) = gh.dtype.type(0), gh.dtype.type(1), means.shape
+        S = vh.shape[0] // K
+        value, total_v = register(gh, value_width), register(gh, value_width)
+        total_k = register(qh, key_width)
         for k in range(K):
-            first, weight = k * N, weights[k]
+            first, mean, norm, exp, scores = k * N, means[k], inverse[k], exps[k], grad_scores[k]
             for j in range(start, stop):
-                clear(total, width)
+                load(value, vh, k * S + j, value_width)
+                clear(total_v, value_width)
+                clear(total_k, key_width)
                 for p in range(np.uintp(t_indptr[j]), np.uintp(t_indptr[j + 1])):
-                    e = np.uintp(t_edge_ids[p])
-                    add(total, weight[e], packed, first + t_indices[p], width)
-                store(out, j * K + k, scale, total, width)
+                    i, e = np.uintp(t_indices[p]), np.uintp(t_edge_ids[p])
+                    factor = one
+                    if threshold > 0:
+                        kept = random_word(seed, np.int64(e) * K + k) >= threshold
+                        factor = keep_scale if kept else zero
+                    row = first + t_indices[p]
+                    weight = exp[e] * norm[i]
+                    grad_weight = factor * dot(value, gh, row, value_width)
+                    scores[e] = weight * (grad_weight - mean[i])
+                    add(total_v, weight * factor, gh, row, value_width)
+                    add(total_k, scores[e], qh, row, key_width)
+                store(grad_v, j * K + k, one, total_v, value_width)
+                store(grad_k, j * K + k, scale, total_k, key_width)
+
+    return kernel
+
+
+@cache
+def backward_rows(width: int) -> Any:
+    """grad_queries[i] = scale * sum of grad_scores[e] * keys[j] over the edges e = (i, j)."""
+
+    @jit(fastmath=FAST)
+    def kernel(grad_scores, kh, indptr, indices, scale, grad_q, start, stop):
+        K = grad_scores.shape[0]
+        S = kh.shape[0] // K
+        total = register(kh, width)
+        for k in range(K):
+            first, scores = k * S, grad_scores[k]
+            for i in range(start, stop):
+                clear(total, width)
+                for e in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+                    add(total, scores[e], kh, first + indices[e], width)
+                store(grad_q, i * K + k, scale, total, width)
 
     return kernel
