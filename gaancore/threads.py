@@ -11,8 +11,12 @@ from itertools import pairwise
 from threading import Lock, Thread
 from typing import Any
 
-import numpy  # noqa: F401 (its BLAS has to be loaded before it can be limited)
+import numpy  # noqa: F401 (a BLAS has to be loaded before it can be limited)
+import scipy.linalg  # noqa: F401 (Numba's products use SciPy's)
 from threadpoolctl import threadpool_limits
+
+from gaancore.baton import Baton
+from gaancore.jit import COMPILED
 
 SMALLEST = 16_384  # numbers per thread below which waking another thread costs more than it gives
 
@@ -58,7 +62,7 @@ def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
     another caller. An exception in any range is raised here, after all have ended.
     """
     pairs = [(a, b) for a, b in pairwise(bounds) if b > a]
-    alone = len(pairs) < 2 or _num_threads == 1
+    alone = len(pairs) < 2 or _num_threads == 1 or not COMPILED
     if alone or not _workers_in_use.acquire(blocking=False):
         for start, stop in pairs:
             function(*args, start, stop)
@@ -84,37 +88,33 @@ def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
 
 
 class _Worker(Thread):
-    """A thread that waits for one call at a time. Two locks hand a call over sooner than a future
-    of the standard library's pool (60 against 90 us), and a step makes some eighty calls.
-    """
+    """A thread that waits for one call at a time (a step makes some eighty)."""
 
     def __init__(self) -> None:
         super().__init__(name="gaancore", daemon=True)
-        self._begun, self._ended = Lock(), Lock()
+        self._begun, self._ended = Baton(), Baton()
         self._error: BaseException | None = None
-        self._begun.acquire()
-        self._ended.acquire()
         self.start()
 
     def begin(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self._function, self._args = function, args
-        self._begun.release()
+        self._begun.give()
 
     def finish(self) -> BaseException | None:
         """Wait for the call to end; returns what it raised."""
-        self._ended.acquire()
+        self._ended.take()
         error, self._error = self._error, None
         return error
 
     def run(self) -> None:
+        self._begun.take()
         while True:
-            self._begun.acquire()
             try:
                 self._function(*self._args)
             except BaseException as error:  # handed to the caller
                 self._error = error
             del self._function, self._args  # they hold arrays
-            self._ended.release()
+            self._begun.take_after_giving(self._ended)
 
 
 def share_rows(function: Callable[..., Any], rows: int, work: int, *args: Any) -> None:

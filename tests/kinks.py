@@ -19,10 +19,11 @@ def kink_margin(evaluate: Callable[[], object]) -> float:
     """The smallest |pre-activation| and the smallest lead of a maximum while `evaluate` runs."""
     margins = [np.inf]
 
-    def linear_forward(x, weight, bias, slope):
+    def linear_forward(parts, weight, bias, slope):
         if slope != 1:
-            margins.append(np.abs(x @ weight + bias).min(initial=np.inf))
-        return original_linear(x, weight, bias, slope)
+            before = np.concatenate(parts, axis=1) @ weight + bias
+            margins.append(np.abs(before).min(initial=np.inf))
+        return original_linear(parts, weight, bias, slope)
 
     def segment_max_forward(values, indptr, indices):
         for start, stop in pairwise(indptr):

@@ -14,9 +14,10 @@ ROOT = Path(__file__).parents[1]
 ROOMS = [
     ["errors"],
     ["array"],
-    ["threads"],
     ["seeding"],
     ["jit"],
+    ["baton"],
+    ["threads"],
     ["kernels", "graph"],
     ["tensor"],
     ["ops"],
@@ -32,7 +33,7 @@ RANK = {room: rank for rank, line in enumerate(ROOMS) for room in line}
 KEEPERS = {
     "cupy": {"array"},
     "click": {"cli"},
-    "numba": {"kernels", "graph", "jit"},
+    "numba": {"kernels", "graph", "jit", "baton"},
     "llvmlite": {"kernels", "graph", "jit"},
 }
 NEVER = {"bench", "tests"}
@@ -125,7 +126,11 @@ def test_the_walk_sees_the_house():
         ("gaancore/array.py", "from gaancore.tensor import Tensor", "gaancore.tensor, which does"),
         ("gaancore/ops/a.py", "import cupy as cp", "imports cupy, which only array may"),
         ("gaancore/train/a.py", "import click", "imports click, which only cli may"),
-        ("gaancore/ops/a.py", "from numba import njit", "imports numba, which only graph, jit"),
+        (
+            "gaancore/ops/a.py",
+            "from numba import njit",
+            "imports numba, which only baton, graph, jit",
+        ),
         ("gaancore/data/a.py", "from llvmlite import ir", "imports llvmlite, which only graph"),
         ("cli/main.py", "from bench.timing import median", "imports bench, which nothing"),
         ("gaancore/ops/a.py", "import tests.gradcheck", "imports tests, which nothing"),

@@ -20,6 +20,15 @@ def add_bias_leaky_relu(out, bias, slope):
 
 
 @jit
+def column_sums(x, sums):
+    """sums += x summed over its rows."""
+    for i in range(x.shape[0]):
+        row = x[i]
+        for j in range(row.size):
+            sums[j] += row[j]
+
+
+@jit
 def leaky_relu_backward(grad, out, slope, grad_x, sums):
     """grad_x = grad * (1 where out > 0, else slope); its column sums are added to `sums`."""
     for i in range(grad.shape[0]):
@@ -34,8 +43,9 @@ def leaky_relu_backward(grad, out, slope, grad_x, sums):
 def dropout(x, out, threshold, scale, seed, start, stop):
     """out[i] = scale * x[i] where 32 random bits of (seed, i) reach `threshold`, else 0 (flat)."""
     zero = x.dtype.type(0)
-    for i in range(start, stop):
-        out[i] = x[i] * scale if random_word(seed, i) >= threshold else zero
+    x, out = x[start:stop], out[start:stop]  # an index that may be negative is not vectorised
+    for i in range(x.size):
+        out[i] = x[i] * scale if random_word(seed, start + i) >= threshold else zero
 
 
 @jit
@@ -66,9 +76,8 @@ def bce_with_logits(logits, targets, grad, losses, start, stop):
         x, t, g = logits[i], targets[i], grad[i]
         total = zero
         for c in range(x.size):
-            e = exp_nonpositive(-abs(x[c]))
+            e, target = exp_nonpositive(-abs(x[c])), x.dtype.type(t[c])
             sigmoid = (one if x[c] >= zero else e) / (one + e)
-            target = one if t[c] else zero
             g[c] = sigmoid - target
             total += max(x[c], zero) - x[c] * target + log1p_unit(e)
         losses[i] = total
@@ -78,7 +87,8 @@ def bce_with_logits(logits, targets, grad, losses, start, stop):
 def adam_step(p, g, m, v, step_size, beta1, beta2, eps, start, stop):
     """One Adam update of flat arrays, in place; `step_size` and `eps` hold the bias corrections."""
     one = p.dtype.type(1)
-    for i in range(start, stop):
+    p, g, m, v = p[start:stop], g[start:stop], m[start:stop], v[start:stop]
+    for i in range(p.size):
         m[i] = beta1 * m[i] + (one - beta1) * g[i]
         v[i] = beta2 * v[i] + (one - beta2) * g[i] * g[i]
         p[i] -= step_size * m[i] / (np.sqrt(v[i]) + eps)

@@ -3,14 +3,22 @@
 BLAS's own threads are no good beside ours: they spin while waiting. So commands leave BLAS one
 thread (threads.limit_blas), and each of ours asks it for pieces. Pieces are the same for any number
 of threads, so that their number changes no bit.
-"""
 
-from typing import Any
+Numba's np.dot calls SciPy's BLAS without holding the interpreter's lock: from Python, two threads
+would wait for each other between any two pieces.
+"""
 
 import numpy as np
 
 from gaancore import threads
-from gaancore.kernels import cpu_elementwise as elementwise
+from gaancore.jit import jit
+from gaancore.kernels.cpu_elementwise import (
+    add_bias_leaky_relu,
+    column_sums,
+    leaky_relu_backward,
+)
+
+Parts = tuple[np.ndarray, ...]
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -66,42 +74,60 @@ def _matmul_columns(
         np.matmul(a, b[:, columns], out=out[:, columns])
 
 
-def linear_forward(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, slope: float) -> np.ndarray:
-    out = np.empty((x.shape[0], weight.shape[1]), x.dtype)
-    height = _row_piece(x.shape[0])
-    args = (x, weight, bias, out.dtype.type(slope), height, out)
-    threads.share_rows(_linear_forward, -(-x.shape[0] // height), height * weight.size // 64, *args)
+def linear_forward(parts: Parts, weight: np.ndarray, bias: np.ndarray, slope: float) -> np.ndarray:
+    rows = parts[0].shape[0]
+    out = np.empty((rows, weight.shape[1]), weight.dtype)
+    height = _row_piece(rows)
+    args = (parts, weight, bias, out.dtype.type(slope), height, out)
+    threads.share_rows(_linear_forward, -(-rows // height), height * weight.size // 64, *args)
     return out
 
 
-def _linear_forward(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, slope: Any, height: int,
-    out: np.ndarray, start: int, stop: int,
-) -> None:  # fmt: skip
-    for piece in range(start, stop):
-        rows = slice(piece * height, (piece + 1) * height)
-        np.matmul(x[rows], weight, out=out[rows])
-        elementwise.add_bias_leaky_relu(out[rows], bias, slope)  # while it is in the cache
+@jit
+def _linear_forward(parts, weight, bias, slope, height, out, start, stop):
+    for lo in range(start * height, min(stop * height, out.shape[0]), height):
+        rows = out[lo : lo + height]
+        at = 0
+        for part in parts:
+            x, w = part[lo : lo + height], weight[at : at + part.shape[1]]
+            if at == 0:
+                np.dot(x, w, out=rows)
+            else:
+                rows += np.dot(x, w)
+            at += part.shape[1]
+        add_bias_leaky_relu(rows, bias, slope)
 
 
 def linear_backward(
-    grad: np.ndarray, out: np.ndarray, x: np.ndarray, weight: np.ndarray, slope: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    grad: np.ndarray, out: np.ndarray, parts: Parts, weight: np.ndarray, slope: float
+) -> tuple[Parts, np.ndarray, np.ndarray]:
     height = _row_piece(grad.shape[0])
     pieces = -(-grad.shape[0] // height)
-    before, grad_x = np.empty_like(grad), np.empty_like(x)
-    partial_bias = np.zeros((pieces, grad.shape[1]), grad.dtype)
-    args = (grad, out, grad.dtype.type(slope), weight.T, height, before, partial_bias, grad_x)
-    threads.share_rows(_linear_backward, pieces, height * weight.size // 64, *args)
-    return grad_x, matmul(x.T, before), partial_bias.sum(axis=0)
+    grad_parts = tuple(np.empty_like(part) for part in parts)
+    grad_weights = np.empty((pieces, *weight.shape), grad.dtype)
+    grad_biases = np.zeros((pieces, grad.shape[1]), grad.dtype)
+    args = (grad, out, parts, weight, grad.dtype.type(slope), height)
+    targets = (grad_parts, grad_weights, grad_biases)
+    threads.share_rows(_linear_backward, pieces, height * weight.size // 32, *args, *targets)
+    return grad_parts, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
 
 
+@jit
 def _linear_backward(
-    grad: np.ndarray, out: np.ndarray, slope: Any, weight_t: np.ndarray, height: int,
-    before: np.ndarray, partial_bias: np.ndarray, grad_x: np.ndarray, start: int, stop: int,
-) -> None:  # fmt: skip
+    grad, out, parts, weight, slope, height, grad_parts, grad_weights, grad_biases, start, stop
+):
+    space = np.empty((min(height, grad.shape[0]), grad.shape[1]), grad.dtype)
     for piece in range(start, stop):
-        rows = slice(piece * height, (piece + 1) * height)
-        given = (grad[rows], out[rows], slope, before[rows], partial_bias[piece])
-        elementwise.leaky_relu_backward(*given)
-        np.matmul(before[rows], weight_t, out=grad_x[rows])
+        lo, hi = piece * height, min((piece + 1) * height, grad.shape[0])
+        before = space[: hi - lo]
+        if slope == 1:
+            before = grad[lo:hi]
+            column_sums(before, grad_biases[piece])
+        else:
+            leaky_relu_backward(grad[lo:hi], out[lo:hi], slope, before, grad_biases[piece])
+        at = 0
+        for n in range(len(parts)):
+            x, rows = parts[n][lo:hi], slice(at, at + parts[n].shape[1])
+            np.dot(before, weight[rows].T, out=grad_parts[n][lo:hi])
+            np.dot(x.T, before, out=grad_weights[piece, rows])
+            at += x.shape[1]

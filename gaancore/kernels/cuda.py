@@ -1,6 +1,7 @@
 """The CUDA backend: allocates, and launches the kernels of cuda/*.cu. See the contract."""
 
 import math
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ LOSS_BLOCKS = 512
 ATTENTION_PACKS = 4  # loads of an output row that a lane keeps in registers (attention.cu)
 
 Triple = tuple[Array, Array, Array]
+Parts = tuple[Array, ...]
 u64, i64, i32 = np.uint64, np.int64, np.int32
 
 
@@ -207,14 +209,19 @@ def _launch_packs(kernel: str, size: int, rows: tuple[Array, ...], *args: Any) -
     launch("elementwise", kernel, rows[0], size // numbers, *args, numbers=numbers)
 
 
-def linear_forward(x: Array, weight: Array, bias: Array, slope: float) -> Array:
-    out = matmul(x, weight)
+def linear_forward(parts: Parts, weight: Array, bias: Array, slope: float) -> Array:
+    rows, *more = _rows_of(weight, parts)
+    out = matmul(parts[0], rows)
+    for part, rows in zip(parts[1:], more, strict=True):
+        out += matmul(part, rows)
     args = (out, bias, i64(out.size), i32(bias.size), out.dtype.type(slope))
     _launch_packs("add_bias_leaky_relu", out.size, (out, bias), *args)
     return out
 
 
-def linear_backward(grad: Array, out: Array, x: Array, weight: Array, slope: float) -> Triple:
+def linear_backward(
+    grad: Array, out: Array, parts: Parts, weight: Array, slope: float
+) -> tuple[Parts, Array, Array]:
     xp, (rows, G) = array_module(grad), grad.shape
     chunks = -(-rows // BIAS_ROWS)
     before, sums = xp.empty(grad.shape, grad.dtype), xp.empty((chunks, G), grad.dtype)
@@ -222,7 +229,15 @@ def linear_backward(grad: Array, out: Array, x: Array, weight: Array, slope: flo
     sizes = (i64(rows), i32(G), i32(BIAS_ROWS), grad.dtype.type(slope))
     launch("elementwise", "leaky_relu_backward", grad, sums.size, grad, out, *sizes, before, sums)
     launch("elementwise", "column_sums", grad, G, sums, i64(chunks), i32(G), grad_bias)
-    return matmul(before, weight.T), matmul(x.T, before), grad_bias
+    grad_parts = tuple(matmul(before, rows.T) for rows in _rows_of(weight, parts))
+    grad_weight = xp.concatenate([matmul(part.T, before) for part in parts])
+    return grad_parts, grad_weight, grad_bias
+
+
+def _rows_of(weight: Array, parts: Parts) -> list[Array]:
+    """The rows of `weight` that each part meets."""
+    stops = list(accumulate(part.shape[1] for part in parts))
+    return [weight[stop - part.shape[1] : stop] for part, stop in zip(parts, stops, strict=True)]
 
 
 def dropout(x: Array, rate: float, seed: int) -> Array:

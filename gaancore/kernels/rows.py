@@ -23,11 +23,12 @@ constant. Each move stands beside its meaning in NumPy, which is what runs with 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
+
+from gaancore.jit import COMPILED
 
 _WIDEST = 64  # bytes: a whole AVX-512 register; LLVM splits it where registers are narrower
 _WIDEST_DOT = 32  # summing the lanes of a wider one costs more than its loads save (measured)
@@ -92,7 +93,7 @@ def _row_of(context: Any, builder: Any, kind: Any, array: Any, i: Any, width: in
 
 def _intrinsic(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """An intrinsic of Numba, its meaning in NumPy beside it (used where the JIT is disabled)."""
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if not COMPILED:
         return lambda build: plain
     return intrinsic(prefer_literal=True)
 

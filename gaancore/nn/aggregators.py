@@ -14,7 +14,6 @@ from gaancore.nn.gate import SLOPE, PaperGate, ReleasedGate
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
 from gaancore.ops import (
-    concat,
     divide_by_degree,
     edge_dot,
     reshape,
@@ -43,7 +42,7 @@ class Aggregator(Module, ABC):
         """(num_dst, out_dim), see above."""
 
     def combine(self, x: Tensor, gathered: Tensor) -> Tensor:
-        return self.output(concat(x, gathered) if self.x_first else concat(gathered, x))
+        return self.output(x, gathered) if self.x_first else self.output(gathered, x)
 
 
 class Attention(Aggregator):

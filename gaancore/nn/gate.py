@@ -5,7 +5,7 @@ import numpy as np
 from gaancore.graph.block import Block
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
-from gaancore.ops import concat, segment_max, segment_mean, sigmoid
+from gaancore.ops import segment_max, segment_mean, sigmoid
 from gaancore.tensor import Tensor
 
 SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
@@ -25,7 +25,7 @@ class PaperGate(Module):
 
     def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
         largest = segment_max(self.max_branch(z), block=block)
-        return sigmoid(self.output(concat(x, largest, segment_mean(z, block=block))))
+        return sigmoid(self.output(x, largest, segment_mean(z, block=block)))
 
 
 class ReleasedGate(Module):
@@ -44,4 +44,4 @@ class ReleasedGate(Module):
 
     def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
         largest = segment_max(self.max_branch(z), block=block)
-        return sigmoid(self.output(self.hidden(concat(largest, segment_mean(z, block=block)))))
+        return sigmoid(self.output(self.hidden(largest, segment_mean(z, block=block))))

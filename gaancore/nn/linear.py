@@ -28,5 +28,6 @@ class Linear(Module):
         self.bias = Parameter(np.zeros(out_dim, np.float32), lr_scale)
         self.slope = slope
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return linear(x, self.weight, self.bias, slope=self.slope)
+    def __call__(self, *parts: Tensor) -> Tensor:
+        """x (n, in_dim), or several whose widths add up to in_dim -> (n, out_dim)."""
+        return linear(*parts, self.weight, self.bias, slope=self.slope)

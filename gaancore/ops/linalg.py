@@ -21,21 +21,29 @@ def matmul(a: Array, b: Array) -> tuple[Array, Backward]:
 
 
 @primitive
-def linear(x: Array, weight: Array, bias: Array, *, slope: float = 1.0) -> tuple[Array, Backward]:
-    """leaky_relu(x @ weight + bias): a fully connected layer FC and its activation in one pass.
+def linear(*arrays: Array, slope: float = 1.0) -> tuple[Array, Backward]:
+    """leaky_relu((x_1 ++ x_2 ++ ...) @ weight + bias): a fully connected layer with activation.
 
-    x (N, F), weight (F, G), bias (G,). Returns (N, G). slope is what a negative sum is multiplied
-    by: 1 no activation (the default), 0.1 the paper's h, 0 ReLU.
-    Raises ShapeError if a shape or dtype does not fit.
+    arrays : the parts x_p (N, F_p) of the input, side by side (the paper's circled plus) but never
+             copied together; then weight (sum of F_p, G) and bias (G,).
+    slope  : what a negative sum is multiplied by: 1 no activation (the default), 0.1 the paper's
+             h, 0 ReLU.
+    Returns (N, G). Raises ShapeError if a shape or dtype does not fit.
     """
-    expect_floats("linear", x=x, weight=weight, bias=bias)
-    expect_shape("linear", "x", x, ("N", "F"))
-    expect_shape("linear", "weight", weight, (x.shape[1], "G"))
+    *parts, weight, bias = arrays
+    names = ["x"] if len(parts) == 1 else [f"x_{p}" for p in range(1, len(parts) + 1)]
+    expect_floats("linear", **dict(zip(names, parts, strict=True)), weight=weight, bias=bias)
+    for name, part in zip(names, parts, strict=True):
+        expect_shape("linear", name, part, ("N", "F"))
+        expect_shape("linear", name, part, (parts[0].shape[0], "F"), "as many rows as x_1")
+    expect_shape("linear", "weight", weight, (sum(part.shape[1] for part in parts), "G"))
     expect_shape("linear", "bias", bias, (weight.shape[1],))
-    kernels = kernels_for(x)
-    out = kernels.linear_forward(x, weight, bias, slope)
+    kernels = kernels_for(weight)
+    out = kernels.linear_forward(tuple(parts), weight, bias, slope)
 
-    def backward(grad: Array) -> tuple[Array, Array, Array]:
-        return kernels.linear_backward(grad, out, x, weight, slope)
+    def backward(grad: Array) -> tuple[Array, ...]:
+        given = (grad, out, tuple(parts), weight, slope)
+        grad_parts, grad_weight, grad_bias = kernels.linear_backward(*given)
+        return *grad_parts, grad_weight, grad_bias
 
     return out, backward

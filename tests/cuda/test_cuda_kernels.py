@@ -191,7 +191,7 @@ def test_every_schedule_build_and_run_gives_the_same_bits(emulated, monkeypatch,
             monkeypatch.setattr(module, "array_module", lambda x: device)
         x = np.random.default_rng(3).standard_normal((300, 9)).astype(dtype)
         loss, grad = cuda.bce_with_logits(x, (x > 0).astype(np.uint8))
-        grads = cuda.linear_backward(x, x, x, np.eye(9, dtype=dtype), 0.1)
+        grads = cuda.linear_backward(x, x, (x,), np.eye(9, dtype=dtype), 0.1)
         return {
             **results(cuda, block, dtype, rate=0.5),
             "loss": np.array(loss),

@@ -31,16 +31,21 @@ def whose_threads(request, monkeypatch):
 @SHAPES
 @pytest.mark.usefixtures("whose_threads")
 @pytest.mark.parametrize("slope", [1.0, 0.1, 0.0])
-def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G, slope):
-    x, weight, bias = numbers(dtype, rows, F), numbers(dtype, F, G, seed=1), numbers(dtype, G)
+@pytest.mark.parametrize("more", [(), (5,), (1, 40)], ids=["x", "two parts", "three parts"])
+def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G, more, slope):
+    parts = tuple(numbers(dtype, rows, width, seed=width) for width in (F, *more))
+    x, bias = np.concatenate(parts, axis=1), numbers(dtype, G)
+    weight = numbers(dtype, x.shape[1], G, seed=1)
     before = x.astype(np.float64) @ weight + bias
-    out = kernels.linear_forward(x, weight, bias, slope)
+    out = kernels.linear_forward(parts, weight, bias, slope)
     assert out.dtype == dtype
     assert_allclose(out, np.where(before > 0, before, slope * before), **tolerance(dtype))
 
     grad = numbers(dtype, rows, G, seed=2)
     grad_before = np.where(out > 0, 1, slope) * grad.astype(np.float64)
-    grads = kernels.linear_backward(grad, out, x, weight, slope)
+    grad_parts, *grads = kernels.linear_backward(grad, out, parts, weight, slope)
+    assert [part.shape for part in grad_parts] == [part.shape for part in parts]
+    grads = (np.concatenate(grad_parts, axis=1), *grads)
     wanted = (grad_before @ weight.T, x.T @ grad_before, grad_before.sum(axis=0))
     for actual, expected in zip(grads, wanted, strict=True):
         assert actual.dtype == dtype

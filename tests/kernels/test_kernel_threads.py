@@ -66,9 +66,10 @@ def attention(kernels, links, transpose):
 
 
 def linear(kernels, links, transpose):
-    x, weight = numbers(S, 50), numbers(50, F)
-    out = kernels.linear_forward(x, weight, numbers(F), 0.1)
-    return out, *kernels.linear_backward(numbers(S, F), out, x, weight, 0.1)
+    parts, weight = (numbers(S, 50), numbers(S, 7)), numbers(57, F)
+    out = kernels.linear_forward(parts, weight, numbers(F), 0.1)
+    grad_parts, *grads = kernels.linear_backward(numbers(S, F), out, parts, weight, 0.1)
+    return out, *grad_parts, *grads
 
 
 def matmul(kernels, links, transpose):

@@ -78,9 +78,14 @@ def test_matmul(m, n, p, rng):
     check_gradient(ops.matmul, rng.standard_normal((m, n)), rng.standard_normal((n, p)), rng=rng)
 
 
-@given(rows=st.sampled_from([0, 1, 4, 300]), F=sizes, G=sizes, rng=rngs)
-def test_linear(rows, F, G, rng):
-    shapes = ((rows, F), (F, G), (G,))
+@given(
+    rows=st.sampled_from([0, 1, 4, 300]),
+    F=st.lists(sizes, min_size=1, max_size=3),
+    G=sizes,
+    rng=rngs,
+)
+def test_linear_of_one_input_and_of_several_side_by_side(rows, F, G, rng):
+    shapes = (*((rows, width) for width in F), (sum(F), G), (G,))
     check_gradient(ops.linear, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
 
 
