@@ -230,7 +230,9 @@ def linear_backward(
     launch("elementwise", "leaky_relu_backward", grad, sums.size, grad, out, *sizes, before, sums)
     launch("elementwise", "column_sums", grad, G, sums, i64(chunks), i32(G), grad_bias)
     grad_parts = tuple(matmul(before, rows.T) for rows in _rows_of(weight, parts))
-    grad_weight = xp.concatenate([matmul(part.T, before) for part in parts])
+    grad_weight = xp.empty(weight.shape, weight.dtype)
+    for part, target in zip(parts, _rows_of(grad_weight, parts), strict=True):
+        xp.matmul(part.T, before, out=target)
     return grad_parts, grad_weight, grad_bias
 
 
