@@ -12,7 +12,7 @@ from gaancore.errors import DataError
 
 def read_npy(path: Path) -> np.ndarray:
     """The array in a `.npy` file. Raises DataError if it is missing, damaged, or holds objects."""
-    _expect_file(path)
+    expect_file(path)
     try:
         with path.open("rb") as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
@@ -22,7 +22,7 @@ def read_npy(path: Path) -> np.ndarray:
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
     """All arrays of a `.npz` file by name. Raises DataError as `read_npy` does."""
-    _expect_file(path)
+    expect_file(path)
     member = "zip directory"
     try:
         with zipfile.ZipFile(path) as archive:
@@ -38,7 +38,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 def read_json(path: Path) -> Any:
     """The value in a JSON file. Raises DataError if it is missing, invalid, or repeats a key."""
-    _expect_file(path)
+    expect_file(path)
     try:
         return json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
@@ -67,7 +67,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def _expect_file(path: Path) -> None:
+def expect_file(path: Path) -> None:
     try:
         with path.open("rb") as stream:
             empty = not stream.read(1)
