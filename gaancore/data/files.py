@@ -1,7 +1,10 @@
-"""Read arrays and JSON from files that may be damaged; never unpickles, refuses in one line."""
+"""Read arrays, JSON and CSV from files that may be damaged; refuses in one line, never unpickles.
+"""
 
+import csv
 import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +55,22 @@ def read_json(path: Path) -> Any:
     raise DataError(f"{path}: not valid JSON: {problem}; fetch or export the file again")
 
 
+def read_csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """(line number from 1, cells without the space around them) of each line that is not blank.
+
+    Raises DataError if the file is missing, empty or not text.
+    """
+    expect_file(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = csv.reader(stream)
+            for cells in rows:
+                if cells:
+                    yield rows.line_num, [cell.strip() for cell in cells]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(_damage(path, ".csv table", str(error))) from error
+
+
 class _RepeatedKeyError(Exception):
     pass
 
@@ -68,6 +87,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def expect_file(path: Path) -> None:
+    """Raises DataError unless `path` is a file that can be read and is not empty."""
     try:
         with path.open("rb") as stream:
             empty = not stream.read(1)
