@@ -1,5 +1,4 @@
-"""Read arrays, JSON and CSV from files that may be damaged; refuses in one line, never unpickles.
-"""
+"""Read arrays, JSON and CSV from files that may be damaged; refuse in one line, never unpickle."""
 
 import csv
 import json

@@ -8,7 +8,6 @@ in `axis0`, the index in `axis1`, and for each type of column a pair `block0_ite
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from gaancore.data.files import expect_file
@@ -23,6 +22,8 @@ def read_pandas_h5(path: Path) -> RawTraffic:
     Column names may be bytes, text or integers; the index is datetimes, or anything else, which
     then says nothing of times. Raises DataError for a damaged file and for other layouts.
     """
+    import h5py  # takes a tenth of a second to load, and other layouts do without it
+
     expect_file(path)
     try:
         with h5py.File(path, "r") as file:
@@ -37,29 +38,26 @@ def read_pandas_h5(path: Path) -> RawTraffic:
         ) from error
 
 
-def _only_table(path: Path, file: h5py.File) -> h5py.Group:
-    """The one group in pandas' fixed layout."""
-    tables: list[h5py.Group] = []
-    kinds: set[str] = set()
+def _only_table(path: Path, file: Any) -> Any:
+    """The one group that holds a DataFrame in the fixed layout."""
+    found: dict[str, list[Any]] = {"frame": [], "frame_table": []}
 
-    def visit(name: str, item: Any) -> None:
-        kinds.add(_text(item.attrs.get("pandas_type", "")))
-        if isinstance(item, h5py.Group) and {"axis0", "axis1", "block0_values"} <= item.keys():
-            tables.append(item)
+    def visit(_: str, item: Any) -> None:
+        found.get(_text(item.attrs.get("pandas_type", "")), []).append(item)
 
     file.visititems(visit)
-    if len(tables) != 1:
-        problem = f"{len(tables)} tables in it" if tables else "no pandas table in it"
-        if "frame_table" in kinds:
-            problem = "pandas' table format"
+    if len(found["frame"]) != 1:
+        problem = f"{len(found['frame'])} tables in pandas' fixed layout"
+        if found["frame_table"]:
+            problem = "pandas' `table` layout"
         raise DataError(
-            f"{path}: {problem}; expected a single table: save it with "
+            f"{path}: {problem}; expected a single one: save it with "
             'df.to_hdf(path, key="df", format="fixed")'
         )
-    return tables[0]
+    return found["frame"][0]
 
 
-def _read_table(path: Path, table: h5py.Group) -> RawTraffic:
+def _read_table(path: Path, table: Any) -> RawTraffic:
     columns = id_texts(table["axis0"][()])
     speeds = np.full((len(table["axis1"]), len(columns)), np.nan)
     place = {name: number for number, name in enumerate(columns)}
@@ -79,7 +77,7 @@ def _read_table(path: Path, table: h5py.Group) -> RawTraffic:
     )
 
 
-def _times(path: Path, index: h5py.Dataset) -> np.ndarray | None:
+def _times(path: Path, index: Any) -> np.ndarray | None:
     """`datetime64` (nanoseconds) or `datetime64[us]`, ...: integers since 1970."""
     kind = _text(index.attrs.get("kind", ""))
     if not kind.startswith("datetime64"):

@@ -7,7 +7,7 @@ import numpy as np
 
 from gaancore.data.checks import expect_option
 from gaancore.data.traffic import TrafficDataset, Windows, part_of_day
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 GraphKind = Literal["undirected", "directed"]
@@ -92,9 +92,7 @@ def make_traffic(
     )
 
 
-def _join(
-    raw: RawTraffic, road: RoadGraph, notes: list[str]
-) -> tuple[tuple[str, ...], CSRGraph]:
+def _join(raw: RawTraffic, road: RoadGraph, notes: list[str]) -> tuple[tuple[str, ...], CSRGraph]:
     """The sensors in the order of the speeds' columns, and the graph among them."""
     num_sensors, num_nodes = raw.speeds.shape[1], road.graph.num_nodes
     for path, ids in ((raw.path, raw.sensor_ids), (road.path, road.sensor_ids)):

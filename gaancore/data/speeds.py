@@ -60,11 +60,14 @@ def read_speeds_npz(path: Path) -> RawTraffic:
     times = next((arrays[name] for name in ("times", "timestamps") if name in arrays), None)
     step = round(float(arrays["step_minutes"]) * 60) if "step_minutes" in arrays else None
     if times is None and "start" in arrays:
-        times = steps_from(parse_times(str(path), arrays["start"].reshape(1)), step, len(speeds))
+        times = times_from(parse_times(str(path), arrays["start"].reshape(1)), step, len(speeds))
     elif times is not None:
         times = parse_times(str(path), times)
     ids = arrays.get("sensor_ids")
-    for name, values, count in (("sensor_ids", ids, speeds.shape[1]), ("times", times, len(speeds))):
+    for name, values, count in (
+        ("sensor_ids", ids, speeds.shape[1]),
+        ("times", times, len(speeds)),
+    ):
         if values is not None and values.shape != (count,):
             raise DataError(
                 f"{path}: {name}: expected {count:,} of them for speeds {speeds.shape}, "
@@ -103,7 +106,7 @@ def parse_times(where: str, times: Sequence[str] | np.ndarray) -> np.ndarray:
     return np.array(parsed_times, dtype="datetime64[s]")
 
 
-def steps_from(start: np.ndarray, step: int | None, num_steps: int) -> np.ndarray:
+def times_from(start: np.ndarray, step: int | None, num_steps: int) -> np.ndarray:
     """The times of `num_steps` rows, `step` seconds apart, from `start` (1,) datetime64 on."""
     return start + np.arange(num_steps) * np.timedelta64(step or USUAL_STEP, "s")
 
