@@ -30,6 +30,13 @@ class Windows:
         """Rows of one window, what it sees and what it predicts."""
         return self.history + self.horizon
 
+    def training_rows(self, num_steps: int) -> np.ndarray:
+        """(num_steps,) bool: the rows in any training window, seen or predicted."""
+        changes = np.zeros(num_steps + 1, np.int64)
+        np.add.at(changes, self.train, 1)
+        np.add.at(changes, self.train + self.span, -1)
+        return np.cumsum(changes[:-1]) > 0
+
 
 @dataclass(frozen=True)
 class TrafficDataset:

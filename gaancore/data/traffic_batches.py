@@ -31,10 +31,7 @@ class Scaler:
         Missing readings do not count. A standard deviation of 0 (below 1e-12 of |mean|) becomes
         scale 1. per_sensor: each sensor's own, where it has any reading there; else one for all.
         """
-        rows = np.zeros(dataset.num_steps + 1, np.int64)
-        np.add.at(rows, windows.train, 1)
-        np.add.at(rows, windows.train + windows.span, -1)
-        seen = np.cumsum(rows[:-1]) > 0
+        seen = windows.training_rows(dataset.num_steps)
         speeds, valid = dataset.speeds[seen].astype(np.float64), dataset.valid[seen]
         if not valid.any():
             raise DataError(f"{dataset.path}: no reading at all in the training windows")
