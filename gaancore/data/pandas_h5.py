@@ -61,10 +61,9 @@ def _read_table(path: Path, table: Any) -> RawTraffic:
     columns = id_texts(table["axis0"][()])
     speeds = np.full((len(table["axis1"]), len(columns)), np.nan)
     place = {name: number for number, name in enumerate(columns)}
-    blocks = sorted(name for name in table if name.startswith("block") and name.endswith("_values"))
-    for block in blocks:
-        names = id_texts(table[block.replace("_values", "_items")][()])
-        speeds[:, [place[name] for name in names]] = table[block][()]
+    for number in range(int(table.attrs["nblocks"])):
+        names = id_texts(table[f"block{number}_items"][()])
+        speeds[:, [place[name] for name in names]] = table[f"block{number}_values"][()]
     index, notes = table["axis1"], [f"speeds: {path.name}"]
     if "tz" in index.attrs:
         notes.append(f"timestamps are in UTC (the table's time zone is {_text(index.attrs['tz'])})")

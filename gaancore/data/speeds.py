@@ -58,7 +58,7 @@ def read_speeds_npz(path: Path) -> RawTraffic:
             f"{arrays[found[0]].dtype} {arrays[found[0]].shape}"
         )
     times = next((arrays[name] for name in ("times", "timestamps") if name in arrays), None)
-    step = round(float(arrays["step_minutes"]) * 60) if "step_minutes" in arrays else None
+    step = _seconds(path, arrays["step_minutes"]) if "step_minutes" in arrays else None
     if times is None and "start" in arrays:
         times = times_from(parse_times(str(path), arrays["start"].reshape(1)), step, len(speeds))
     elif times is not None:
@@ -116,6 +116,13 @@ def id_texts(ids: np.ndarray) -> tuple[str, ...]:
     if ids.dtype.kind == "S":
         ids = np.char.decode(ids, "utf-8", "replace")
     return tuple(str(name) for name in ids.tolist())
+
+
+def _seconds(path: Path, minutes: np.ndarray) -> int:
+    """A step in whole seconds."""
+    if minutes.size != 1 or minutes.dtype.kind not in "iuf" or not 1 <= minutes.item() * 60 < 1e9:
+        raise DataError(f"{path}: step_minutes: expected one number above 0, got {minutes}")
+    return round(minutes.item() * 60)
 
 
 def _counts_rows(values: np.ndarray) -> bool:
