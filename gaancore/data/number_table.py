@@ -1,5 +1,6 @@
 """Tables of numbers in CSV as programs really write them: with or without header and index."""
 
+import itertools
 import re
 from array import array
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 from gaancore.data.files import read_csv_rows
 from gaancore.errors import DataError
 
-INDEX_NAMES = {"", "index", "unnamed: 0", "timestamp", "timestamps", "datetime", "date", "time"}
+INDEX_NAMES = {"index", "unnamed: 0", "timestamp", "timestamps", "datetime", "date", "time"}
 NO_READING = {"", "nan", "na", "n/a", "null", "none"}
 INTEGER = re.compile(r"[+-]?\d+")
 NUMBER = re.compile(r"([+-]?\d+\.\d+(?:[eE][+-]?\d+)?)(?:\.\d+)?")  # 64.5.2 is pandas' third 64.5
@@ -39,54 +40,62 @@ def read_number_table(path: Path) -> NumberTable:
     numbers marked (`64.5.1`), is a row again, and a note says so.
     """
     rows = read_csv_rows(path)
-    line, first = next(rows, (0, []))
-    if not first:
+    lines = list(itertools.islice(rows, 2))
+    if not lines:
         raise DataError(f"{path}: no table in it: only blank lines")
-    width = len(first)
-    has_index = first[0].lower() in INDEX_NAMES or bool(DATE.fullmatch(first[0]))
-    index: list[str] = []
-    numbers = array("d")
-    for line, cells in rows:
-        if len(cells) != width:
-            raise DataError(
-                f"{path}: line {line} has {len(cells):,} cells where the first line has {width:,}; "
-                "every line needs as many, with commas between them"
-            )
-        if not numbers and not index:
-            has_index |= bool(DATE.fullmatch(cells[0]))
-        if has_index:
-            index.append(cells[0])
-        numbers.extend(_numbers(path, line, cells, has_index))
+    first = lines[0][1]
+    has_index = _has_index(first, lines[-1][1])
     names = first[has_index:]
-    values = np.frombuffer(numbers, np.float64) if numbers else np.empty(0)
     if not names:
         raise DataError(f"{path}: one column and no numbers; expected a column for each sensor")
-    values = values.reshape(-1, len(names))
+    index: list[str] = []
+    numbers = array("d")
+    for line, cells in itertools.chain(lines[1:], rows):
+        if len(cells) != len(first):
+            raise DataError(
+                f"{path}: line {line} has {len(cells):,} cells where the first has {len(first):,}; "
+                "every line needs as many, with commas between them"
+            )
+        index += cells[:has_index]
+        numbers.extend(_numbers(path, line, cells, has_index))
+    values = np.array(numbers).reshape(-1, len(names))
+    columns: tuple[str, ...] | None = tuple(names)
     notes: tuple[str, ...] = ()
-    if not _is_header(path, names, values):
-        row = [NUMBER.sub(r"\1", name) for name in names]
-        if row != names:
+    if not _is_header(path, first, has_index, values):
+        columns = None
+        readings = [NUMBER.sub(r"\1", name) for name in names]
+        if readings != names:
             notes = ("the header line holds readings: taken as the first row",)
-        values = np.vstack([_numbers(path, 1, row, False), values])
-        index[:0] = first[:has_index]
-        return NumberTable(values, None, tuple(index) if has_index else None, notes)
-    return NumberTable(values, tuple(names), tuple(index) if has_index else None, notes)
+        values = np.vstack([_numbers(path, lines[0][0], readings, False), values])
+        index = first[:has_index] + index
+    return NumberTable(values, columns, tuple(index) if has_index else None, notes)
 
 
-def _is_header(path: Path, names: list[str], values: np.ndarray) -> bool:
+def _has_index(first: list[str], second: list[str]) -> bool:
+    """Whether the first column names the rows, from two lines."""
+    if DATE.fullmatch(first[0]) or DATE.fullmatch(second[0]):
+        return True
+    if first[0]:
+        return first[0].lower() in INDEX_NAMES
+    return not (NUMBER.fullmatch(second[0]) or second[0].lower() in NO_READING)
+
+
+def _is_header(path: Path, first: list[str], has_index: bool, values: np.ndarray) -> bool:
     """Whether the first line names columns; raises DataError where only a person can tell."""
-    if all(INTEGER.fullmatch(name) for name in names):
-        if len(set(names)) < len(names):
-            return False
-        ids = [int(name) for name in names]
-        highest = np.nanmax(values) if np.isfinite(values).any() else 0.0
-        if min(ids) > highest or sorted(ids) == list(range(len(ids))):
-            return True
-        raise DataError(
-            f"{path}: line 1 could be a header of sensor ids or a row of readings; "
-            "name the columns, or write the readings with a decimal point"
-        )
-    return not all(_is_number(name) for name in names)
+    names = first[has_index:]
+    if not all(INTEGER.fullmatch(name) for name in names):
+        return not all(_is_number(name) for name in names)
+    if has_index and not DATE.fullmatch(first[0]):
+        return True
+    if len(set(names)) < len(names):
+        return False
+    ids = sorted(map(int, names))
+    if ids == list(range(len(ids))) or not (np.nan_to_num(values) >= ids[0]).any():
+        return True
+    raise DataError(
+        f"{path}: the first line could be a header of sensor ids or a row of readings; "
+        "name the columns, or write the readings with a decimal point"
+    )
 
 
 def _is_number(cell: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files import read_npz
-from gaancore.data.number_table import INTEGER, read_number_table
+from gaancore.data.number_table import DATE, read_number_table
 from gaancore.data.raw_traffic import USUAL_STEP, RawTraffic
 from gaancore.errors import DataError
 
@@ -24,12 +24,11 @@ def read_speeds_csv(path: Path) -> RawTraffic:
     if index is None and _counts_rows(values):
         values = values[:, 1:]
         notes.append("the first column counts the rows: left out")
-    dated = index is not None and not all(INTEGER.fullmatch(cell) for cell in index)
     return RawTraffic(
         path=str(path),
         speeds=values,
         sensor_ids=table.columns,
-        times=parse_times(str(path), index) if index is not None and dated else None,
+        times=parse_times(str(path), index) if index and any(map(DATE.fullmatch, index)) else None,
         notes=tuple(notes),
     )
 

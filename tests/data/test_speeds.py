@@ -49,6 +49,23 @@ def test_a_row_of_readings_in_the_header_line_is_a_row_again(tmp_path):
     assert_array_equal(found.speeds, rows)
     assert found.sensor_ids is None
     assert "the header line holds readings: taken as the first row" in found.notes
+    path.write_text(",64.5,64.5.1,0.0,64.5.2,0.0.1\n0,1.5,2.5,3.5,4.5,5.5\n")  # with its index
+    found = read_speeds_csv(path)
+    assert_array_equal(found.speeds, rows)
+    assert (found.sensor_ids, found.times) == (None, None)
+
+
+def test_a_missing_first_reading_is_not_the_header_of_an_index(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(",61.5,60.5\n50.5,51.5,52.5\n,53.5,54.5\n")
+    expected = [[np.nan, 61.5, 60.5], [50.5, 51.5, 52.5], [np.nan, 53.5, 54.5]]
+    assert_array_equal(read_speeds_csv(path).speeds, expected)
+
+
+def test_integer_ids_over_an_index_are_a_header_even_if_one_repeats(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("timestamp,7,7\n2012-03-01 00:00,50,51\n")
+    assert read_speeds_csv(path).sensor_ids == ("7", "7")
 
 
 def test_a_first_row_that_repeats_an_integer_is_no_header(tmp_path):
@@ -60,7 +77,9 @@ def test_a_first_row_that_repeats_an_integer_is_no_header(tmp_path):
 def test_integers_that_could_be_ids_or_readings_are_asked_about(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("60,62,61\n70,51,52\n")
-    with pytest.raises(DataError, match=r"s\.csv: line 1 could be a header of sensor ids or a row"):
+    with pytest.raises(
+        DataError, match=r"s\.csv: the first line could be a header of sensor ids or a row"
+    ):
         read_speeds_csv(path)
 
 
@@ -83,7 +102,7 @@ def test_a_byte_order_mark_blank_lines_and_quotes_change_nothing(tmp_path):
     ("text", "message"),
     [
         ("a,b\n1.5,x\n", "line 2, column 2: 'x' is not a number"),
-        ("a,b\n1.5,2.5\n1.5\n", "line 3 has 1 cells where the first line has 2"),
+        ("a,b\n1.5,2.5\n1.5\n", "line 3 has 1 cells where the first has 2"),
         ("a;b\n1.5;2.5\n", "line 2, column 1: '1.5;2.5' is not a number"),
         (
             "time,a\n2012-03-01 00:00,1.5\n2012-03-01 oops,2.5\n",
