@@ -90,7 +90,7 @@ def test_a_prediction_that_is_not_finite_is_an_error_even_where_masked(bad):
 def test_arrays_of_other_shapes_are_refused(which):
     arrays = list(drawn(0))
     arrays[which] = arrays[which][:, 1:]
-    with pytest.raises(ShapeError, match=r"^ForecastErrors: expected predictions, targets and mask"):
+    with pytest.raises(ShapeError, match="expected predictions, targets and mask of 3 steps"):
         ForecastErrors(3).add(*arrays)
     with pytest.raises(ShapeError, match="of 4 steps"):
         ForecastErrors(4).add(*drawn(0))
