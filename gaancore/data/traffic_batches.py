@@ -28,8 +28,9 @@ class Scaler:
     def fit(cls, dataset: TrafficDataset, windows: Windows, *, per_sensor: bool) -> "Scaler":
         """Mean and population standard deviation of the readings in training windows.
 
-        Missing readings do not count. A standard deviation of 0 (below 1e-12 of |mean|) becomes
-        scale 1. per_sensor: each sensor's own, where it has any reading there; else one for all.
+        Missing readings do not count. Where all readings are alike, the scale is 1.
+        per_sensor: each sensor's own, where it has any reading there; else one for all.
+        Raises DataError if there is no reading at all.
         """
         seen = windows.training_rows(dataset.num_steps)
         speeds, valid = dataset.speeds[seen].astype(np.float64), dataset.valid[seen]
@@ -46,7 +47,7 @@ class Scaler:
             squares = np.where(valid, speeds - mean, 0.0) ** 2
             own_scale = np.sqrt(squares.sum(axis=0) / np.maximum(counts, 1))
             scale[any_seen] = own_scale[any_seen]
-        scale[scale <= 1e-12 * np.abs(mean)] = 1.0
+        scale[scale == 0] = 1.0
         return cls(mean, scale)
 
     def transform(self, speeds: np.ndarray) -> np.ndarray:

@@ -62,6 +62,17 @@ def test_windows_in_any_order_are_kept_as_they_are(tmp_path, parts):
             assert not inside.any()
 
 
+@pytest.mark.parametrize("step", range(4))
+def test_a_window_with_another_reading_than_the_one_before_begins_a_stretch(tmp_path, step):
+    path = write_windows(tmp_path, [[0, 1], [2], [3]]) / "train.npz"
+    with np.load(path) as arrays:
+        x, y = arrays["x"], arrays["y"]
+    x[0, step, 0, 0] += 1
+    np.savez(path, x=x, y=y)
+    expected = [0, 9] if step == 0 else [0, 6, 14]
+    assert read_dcrnn_windows(tmp_path).stretches.tolist() == expected
+
+
 def test_windows_without_a_time_of_day_have_none(tmp_path):
     found = read_dcrnn_windows(write_windows(tmp_path, [[0, 1], [2], [3]], channels=1))
     assert found.time_of_day is None

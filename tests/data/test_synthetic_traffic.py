@@ -49,6 +49,18 @@ def test_rush_hours_come_back_every_working_day(data):
     assert (rush < 0.95 * night).all()
 
 
+def test_jams_travel_against_the_traffic(data):
+    speeds = np.where(data.valid, data.speeds, data.speeds[data.valid].mean())
+    upstream, downstream = speeds[:, 0:9], speeds[:, 1:10]  # road 0, pairs of neighbours
+
+    def correlation(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.mean([np.corrcoef(x, y)[0, 1] for x, y in zip(a.T, b.T, strict=True)]))
+
+    backward = correlation(downstream[:-3], upstream[3:])
+    forward = correlation(upstream[:-3], downstream[3:])
+    assert backward > forward + 0.2
+
+
 def linear_rmse(data: TrafficDataset, inputs: list[np.ndarray], steps: int) -> float:
     """Test RMSE of a linear regression on 12 steps of each input, one for all sensors."""
     windows = split_windows(data)
