@@ -24,6 +24,7 @@ from gaancore.data.speeds import parse_times, read_speeds_csv, read_speeds_npz, 
 from gaancore.data.traffic import TrafficDataset, part_of_day
 from gaancore.errors import DataError
 
+NUM_SENSORS, NUM_ARCS = 207, 1515  # Table 1 of the paper; self-loops not counted
 GRAPH_PATTERNS = ("adj*.pkl", "distances*.csv", "*adj*.csv", "*edges*.csv")
 IDS_PATTERN = "graph_sensor_ids*.txt"
 PLACES_PATTERN = "graph_sensor_locations*.csv"
@@ -125,11 +126,16 @@ def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
     lists = sorted(path.parent.glob(IDS_PATTERN))
     ids = _read_ids(_only(path.parent, "lists of sensor ids", lists)) if lists else None
     if path.suffix in (".pkl", ".pickle"):
-        return read_adjacency_pickle(path, ids)
-    _, header = next(read_csv_rows(path), (0, []))
-    return (
-        read_road_edges(path, ids, among) if names_ends(header) else read_adjacency_csv(path, ids)
-    )
+        road = read_adjacency_pickle(path, ids)
+    elif names_ends(next(read_csv_rows(path), (0, []))[1]):
+        road = read_road_edges(path, ids, among)
+    else:
+        road = read_adjacency_csv(path, ids)
+    arcs = road.graph.num_edges - road.graph.num_self_loops
+    if road.graph.num_nodes == NUM_SENSORS and arcs != NUM_ARCS:
+        note = f"graph: METR-LA's official one has {NUM_ARCS:,} directed arcs, this one {arcs:,}"
+        return replace(road, notes=(*road.notes, note))
+    return road
 
 
 def _read_ids(path: Path) -> tuple[str, ...]:

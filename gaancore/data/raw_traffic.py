@@ -12,6 +12,7 @@ from gaancore.graph import CSRGraph
 
 GraphKind = Literal["undirected", "directed"]
 SelfLoops = Literal["keep", "drop", "add"]
+DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
 USUAL_STEP = 300  # METR-LA's, in seconds
 
 
@@ -198,6 +199,12 @@ def _prepare_graph(
         graph = graph.undirected()
         arcs += f", {graph.num_edges - loops:,} after making it undirected"
     notes.append(f"{arcs}; weights are ignored")
+    share = (graph.num_edges - loops) / max(1, graph.num_nodes * (graph.num_nodes - 1))
+    if share > DENSE and graph.num_nodes >= 20:
+        notes.append(
+            f"warning: graph: {share:.0%} of all pairs of sensors are neighbours; weights near 0 "
+            "are edges too: set those below a threshold (DCRNN's is 0.1) to 0"
+        )
     prepared = graph.self_loops(self_loops)
     if prepared.num_self_loops != loops:
         change = "dropped" if self_loops == "drop" else "added"

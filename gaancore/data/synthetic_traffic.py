@@ -5,6 +5,8 @@ road ahead knows what will come; who sees one sensor alone does not. It says not
 on METR-LA.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -66,12 +68,13 @@ def synthetic_traffic(
         times=FIRST_DAY + 300 * np.arange(num_steps),
         notes=("synthetic data: its scores say nothing about METR-LA",),
     )
-    return make_traffic(
+    dataset = make_traffic(
         raw,
         RoadGraph("synthetic_traffic", graph, ids),
         coordinates=dict(zip(ids, places, strict=True)),
         kind="synthetic",
     )
+    return replace(dataset, path=None)
 
 
 def _draw_roads(rng: np.random.Generator, num_roads: int, length: int) -> CSRGraph:

@@ -71,6 +71,11 @@ class TrafficDataset:
     notes: tuple[str, ...] = ()
 
     @property
+    def where(self) -> str:
+        """What an error message starts with."""
+        return self.path or "synthetic data"
+
+    @property
     def num_steps(self) -> int:
         return self.speeds.shape[0]
 

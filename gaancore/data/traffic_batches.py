@@ -35,7 +35,7 @@ class Scaler:
         seen = windows.training_rows(dataset.num_steps)
         speeds, valid = dataset.speeds[seen].astype(np.float64), dataset.valid[seen]
         if not valid.any():
-            raise DataError(f"{dataset.path}: no reading at all in the training windows")
+            raise DataError(f"{dataset.where}: no reading at all in the training windows")
         everything = speeds[valid]
         mean = np.full(dataset.num_sensors, everything.mean())
         scale = np.full(dataset.num_sensors, everything.std())
@@ -71,7 +71,7 @@ class Scaler:
         if abs(mean - usual) <= 2 * spread:
             return None
         return (
-            f"{dataset.path}: mean speed {mean:.1f}, but {usual:.1f} in training; other units? "
+            f"{dataset.where}: mean speed {mean:.1f}, but {usual:.1f} in training; other units? "
             "(1 mile per hour is 1.609 km/h)"
         )
 
@@ -184,7 +184,7 @@ def _known(dataset: TrafficDataset, feature: str, values: np.ndarray | None) -> 
             "coordinates": "add a file with sensor_id, latitude and longitude",
         }[feature]
         raise DataError(
-            f"{dataset.path}: the files do not say the {feature}; {remedy}, or train without it"
+            f"{dataset.where}: the files do not say the {feature}; {remedy}, or train without it"
         )
     return values
 

@@ -59,7 +59,7 @@ def split_windows(
     for what, fraction, cut in zip(PARTS, fractions, (train, val, test), strict=True):
         if fraction and not cut.size:
             raise DataError(
-                f"{dataset.path}: no {what} window: {dataset.num_steps:,} rows hold "
+                f"{dataset.where}: no {what} window: {dataset.num_steps:,} rows hold "
                 f"{starts.size:,} windows of {windows.span} rows; give more rows or shorter windows"
             )
     return windows
@@ -76,8 +76,8 @@ def window_starts(dataset: TrafficDataset, span: int) -> np.ndarray:
     if not found.size:
         within = "" if len(firsts) == 1 else f", at most {(ends - firsts).max():,} without a gap"
         raise DataError(
-            f"{dataset.path}: {dataset.num_steps:,} rows{within}, fewer than one window of {span}; "
-            "give more rows or shorter windows"
+            f"{dataset.where}: {dataset.num_steps:,} rows{within}, fewer than one window of "
+            f"{span}; give more rows or shorter windows"
         )
     return found
 
@@ -87,7 +87,7 @@ def _own_windows(
 ) -> Windows:
     if split != "windows" or (history, horizon) != (windows.history, windows.horizon):
         raise SettingsError(
-            f"{dataset.path}: its windows are cut and split already: {windows.history} steps in, "
+            f"{dataset.where}: its windows are cut and split already: {windows.history} steps in, "
             f"{windows.horizon} out, split by windows; asked for {history} in, {horizon} out, "
             f"split by {split}"
         )

@@ -38,7 +38,7 @@ def historical_average(dataset: TrafficDataset, windows: Windows) -> Forecaster:
     """
     if dataset.time_of_day is None:
         raise DataError(
-            f"{dataset.path}: the historical average needs the time of day; say when the first "
+            f"{dataset.where}: the historical average needs the time of day; say when the first "
             "row was with --start"
         )
     slots = max(1, round(86400 / dataset.step))

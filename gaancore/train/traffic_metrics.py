@@ -9,7 +9,7 @@ from gaancore.data.traffic import TrafficDataset, Windows
 from gaancore.errors import ShapeError, TrainingError
 
 DEFINITION = (
-    "errors over all readings that are there, in the data's units: MAE = mean |p - y|, "
+    "masked errors, over all readings that are there, in the data's units: MAE = mean |p - y|, "
     "RMSE = sqrt(mean (p - y)^2), MAPE = 100 mean |p - y| / |y| where y is not 0"
 )
 

@@ -103,6 +103,14 @@ def test_a_start_gives_times_to_files_that_have_none(tmp_path):
     assert "times: steps of 5 minutes from 2012-03-01 on" in data.notes
 
 
+def test_a_graph_without_a_threshold_is_warned_of(tmp_path):
+    weights = np.random.default_rng(0).uniform(0.01, 1, (20, 20))
+    np.savetxt(tmp_path / "adj.csv", weights, delimiter=",")
+    write_csv(tmp_path / "speeds.csv", speeds_of(30, 20))
+    notes = load_metr_la(tmp_path).notes
+    assert any(n.startswith("warning: graph: 100% of all pairs of sensors are") for n in notes)
+
+
 def test_places_are_read_by_sensor_id(tmp_path):
     write_folder(tmp_path)
     rows = [f"{n},{name},{34 + n},{-118 - n}" for n, name in enumerate(reversed(IDS))]
@@ -351,6 +359,13 @@ def test_the_official_raw_steps_whose_first_row_stands_in_the_header(shared_data
     same = np.isclose(raw.speeds, week.speeds[:1026], atol=1e-4)
     assert same[raw.valid].mean() > 0.999
     assert not same[~raw.valid].any()
+
+
+def test_another_number_of_arcs_than_the_official_graphs_is_said(shared_data):
+    folder = shared_data / "metr-la"
+    note = "graph: METR-LA's official one has 1,515 directed arcs, this one 2,626"
+    assert note in load_metr_la(folder, graph=folder / "los_adj.csv").notes
+    assert not any("official" in n for n in load_metr_la(folder).notes)
 
 
 def test_four_months_as_windows_and_as_a_series_are_the_same(shared_data, tmp_path):

@@ -26,6 +26,7 @@ def test_the_same_arguments_give_the_same_bits(data):
 def test_it_is_labelled_and_has_the_shape_asked_for():
     data = synthetic_traffic(num_roads=3, sensors_per_road=4, num_days=2)
     assert data.kind == "synthetic"
+    assert data.path is None
     assert data.notes[0].startswith("synthetic data: ")
     assert data.speeds.shape == (576, 12)
     assert data.graph.is_symmetric()
