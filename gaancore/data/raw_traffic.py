@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from gaancore.data.checks import expect_option
-from gaancore.data.traffic import TrafficDataset, Windows, part_of_day
+from gaancore.data.traffic import TrafficDataset, Windows, count_sensors, part_of_day
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
@@ -114,13 +114,13 @@ def _join(raw: RawTraffic, road: RoadGraph, notes: list[str]) -> tuple[tuple[str
     strangers = [name for name in raw.sensor_ids if name not in position]
     if strangers:
         raise DataError(
-            f"{raw.path}: {_some('sensor', strangers)} not in the graph {road.path}; "
+            f"{raw.path}: {count_sensors(strangers)} not in the graph {road.path}; "
             "add them to the graph or remove their columns"
         )
     known = set(raw.sensor_ids)
     silent = [name for name in road.sensor_ids if name not in known]
     if silent:
-        notes.append(f"graph: {_some('sensor', silent)} without speeds left out")
+        notes.append(f"graph: {count_sensors(silent)} without speeds left out")
     elif raw.sensor_ids != road.sensor_ids:
         notes.append("graph: sensors put in the order of the speeds' columns")
     return raw.sensor_ids, road.graph.induced_subgraph([position[x] for x in raw.sensor_ids])
@@ -146,10 +146,6 @@ def _check_speeds(
     if not valid.all():
         mark = "empty" if null_value is None else f"{null_value:g} or empty"
         notes.append(f"{(~valid).mean():.2%} of the readings are missing ({mark})")
-    silent = np.flatnonzero(~valid.any(axis=0))
-    if silent.size:
-        names = _some("sensor", [sensor_ids[n] for n in silent])
-        raise DataError(f"{raw.path}: {names} without a single reading; remove the column")
     negative = speeds < 0
     if negative.any():
         row, column = np.argwhere(negative)[0]
@@ -211,7 +207,7 @@ def _prepare_graph(
         notes.append(f"graph: self-loops {change}: {abs(prepared.num_self_loops - loops):,}")
     lonely = [sensor_ids[n] for n in np.flatnonzero(prepared.degrees == 0)]
     if lonely:
-        notes.append(f"graph: {_some('sensor', lonely)} without a neighbour")
+        notes.append(f"graph: {count_sensors(lonely)} without a neighbour")
     return prepared
 
 
@@ -224,12 +220,6 @@ def _places(
         return None
     unknown = [name for name in sensor_ids if name not in coordinates]
     if unknown:
-        notes.append(f"coordinates not used: {_some('sensor', unknown)} without any")
+        notes.append(f"coordinates not used: {count_sensors(unknown)} without any")
         return None
     return np.array([coordinates[name] for name in sensor_ids])
-
-
-def _some(what: str, names: list[str], most: int = 5) -> str:
-    """`2 sensors (a, b)`: how many, and the first of them."""
-    shown = ", ".join(names[:most]) + (", ..." if len(names) > most else "")
-    return f"{len(names):,} {what}{'s' if len(names) > 1 else ''} ({shown})"

@@ -1,5 +1,6 @@
 """A traffic dataset in memory: speeds of sensors along roads, and the graph of the roads."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -119,3 +120,9 @@ class TrafficDataset:
 def part_of_day(times: np.ndarray) -> np.ndarray:
     """The part of the day gone by at each of `times` (T,) datetime64: (T,) float32 in [0, 1)."""
     return ((times - times.astype("datetime64[D]")) / DAY).astype(np.float32)
+
+
+def count_sensors(names: Sequence[str], most: int = 5) -> str:
+    """`2 sensors (101, 104)`: how many, and the first of them."""
+    shown = ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    return f"{len(names):,} sensor{'s' if len(names) > 1 else ''} ({shown})"

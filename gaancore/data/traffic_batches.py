@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gaancore.data.checks import expect_option
-from gaancore.data.traffic import TrafficDataset, Windows
+from gaancore.data.traffic import TrafficDataset, Windows, count_sensors
 from gaancore.errors import DataError
 
 Missing = Literal["zero", "nan", "interpolate"]
@@ -30,8 +30,15 @@ class Scaler:
 
         Missing readings do not count. Where all readings are alike, the scale is 1.
         per_sensor: each sensor's own, where it has any reading there; else one for all.
-        Raises DataError if there is no reading at all.
+        Raises DataError for a sensor that has no reading at all, there or later, and if there is
+        no reading in the training windows.
         """
+        silent = [dataset.sensor_ids[n] for n in np.flatnonzero(~dataset.valid.any(axis=0))]
+        if silent:
+            raise DataError(
+                f"{dataset.where}: {count_sensors(silent)} without a single reading; remove them "
+                "from the speeds"
+            )
         seen = windows.training_rows(dataset.num_steps)
         speeds, valid = dataset.speeds[seen].astype(np.float64), dataset.valid[seen]
         if not valid.any():

@@ -80,6 +80,16 @@ def test_a_sensor_without_training_readings_takes_everybodys_statistics():
     assert (alone.mean[2], alone.scale[2]) == (together.mean[2], together.scale[2])
 
 
+@pytest.mark.parametrize("mark", [0.0, np.nan])
+def test_a_sensor_without_a_single_reading_is_refused(mark):
+    speeds = speeds_of(60)
+    speeds[:, [1, 3]] = mark
+    data = small_traffic(speeds)
+    message = r"^speeds\.csv: 2 sensors \(102, 104\) without a single reading; remove them"
+    with pytest.raises(DataError, match=message):
+        Scaler.fit(data, split_windows(data), per_sensor=False)
+
+
 def test_no_training_reading_at_all_is_refused():
     speeds = speeds_of(60)
     speeds[:40] = 0
