@@ -175,7 +175,7 @@ def _check_times(raw: RawTraffic, notes: list[str]) -> tuple[int, np.ndarray]:
     step = int(steps[np.argmax(counts)])
     gaps = np.flatnonzero(ahead != step) + 1
     if gaps.size:
-        longest = np.timedelta64(ahead.max(), "s").item()
+        longest = np.timedelta64(ahead[gaps - 1].max(), "s").item()
         notes.append(
             f"gaps in the timestamps: {gaps.size:,}, the longest {longest}; no window crosses one"
         )

@@ -226,7 +226,9 @@ def test_a_gap_in_the_timestamps_ends_a_stretch():
 
 
 def test_a_timestamp_between_two_steps_ends_a_stretch_too():
-    assert_array_equal(small_traffic(SPEEDS, times=shifted(10, -60)).stretches, [0, 10, 30])
+    data = small_traffic(SPEEDS, times=shifted(10, -60))
+    assert_array_equal(data.stretches, [0, 10, 30])
+    assert "gaps in the timestamps: 1, the longest 0:04:00; no window crosses one" in data.notes
 
 
 def test_days_of_the_week_start_on_monday():
