@@ -20,14 +20,15 @@ def read_speeds_csv(path: Path) -> RawTraffic:
     Timestamps are ISO 8601 without a time zone. Raises DataError naming the line.
     """
     table = read_number_table(path)
-    values, index, notes = table.values, table.index, [f"speeds: {path.name}", *table.notes]
+    values, columns, index = table.values, table.columns, table.index
+    notes = [f"speeds: {path.name}", *table.notes]
     if index is None and _counts_rows(values):
-        values = values[:, 1:]
+        values, columns = values[:, 1:], columns and columns[1:]
         notes.append("the first column counts the rows: left out")
     return RawTraffic(
         path=str(path),
         speeds=values,
-        sensor_ids=table.columns,
+        sensor_ids=columns,
         times=parse_times(str(path), index) if index and any(map(DATE.fullmatch, index)) else None,
         notes=tuple(notes),
     )

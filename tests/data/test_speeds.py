@@ -27,7 +27,7 @@ INDEXES = {"none": None, "row numbers": list(range(20)), "timestamps": STAMPS}
 
 @pytest.mark.parametrize("index", INDEXES)
 @pytest.mark.parametrize("header", HEADERS)
-@pytest.mark.parametrize("corner", ["", "timestamp", "Unnamed: 0"])
+@pytest.mark.parametrize("corner", ["", "timestamp", "Unnamed: 0", "t"])
 def test_a_table_is_read_with_any_header_and_index(tmp_path, header, index, corner):
     names = HEADERS[header]
     line = names if names is None or INDEXES[index] is None else [corner, *names]
