@@ -36,11 +36,11 @@ def check_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> np
 
 
 def check_labels(
-    where: str, labels: np.ndarray, node_ids: np.ndarray, multilabel: bool
+    where: str, labels: np.ndarray, node_ids: np.ndarray, multi_label: bool
 ) -> tuple[np.ndarray, int]:
     """The labels in the task's form, and the number of classes C.
 
-    multilabel : (N, C), C >= 2, of 0 and 1 in any numeric type -> uint8.
+    multi_label : (N, C), C >= 2, of 0 and 1 in any numeric type -> uint8.
     otherwise  : classes in (N,) or (N, 1), or one-hot rows (N, C) -> int64 (N,).
     """
     if labels.dtype.kind not in "biuf" or labels.ndim not in (1, 2):
@@ -51,7 +51,7 @@ def check_labels(
     _expect_rows(where, "labels", labels, node_ids)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
-    if labels.ndim == 1 and multilabel:
+    if labels.ndim == 1 and multi_label:
         raise DataError(
             f"{where}: labels: one class per node, but this task has several labels per node; "
             "expected rows of 0 and 1"
@@ -63,7 +63,7 @@ def check_labels(
         return classes, int(classes.max()) + 1
     _refuse_labels(where, labels, node_ids, (labels != 0) & (labels != 1), "0 or 1")
     binary = np.ascontiguousarray(labels, dtype=np.uint8)
-    if multilabel:
+    if multi_label:
         return binary, binary.shape[1]
     counts = binary.sum(axis=1)
     if (counts != 1).any():

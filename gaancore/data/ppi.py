@@ -24,7 +24,7 @@ def load_ppi(
     """
     raw = read_layout(Path(path).expanduser())
     return make_dataset(
-        raw, name="ppi", multilabel=True, self_loops=self_loops, unflagged=unflagged
+        raw, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged
     )
 
 

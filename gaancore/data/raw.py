@@ -50,7 +50,7 @@ def make_dataset(
     raw: RawDataset,
     *,
     name: str,
-    multilabel: bool,
+    multi_label: bool,
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
     kind: Literal["real", "synthetic"] = "real",
@@ -62,7 +62,7 @@ def make_dataset(
     one to every node. Nodes that no split claims: `drop` them (what GraphSAGE does), take them as
     `train` nodes, or refuse them (`error`).
 
-    multilabel : whether the task has (N, C) labels of 0 and 1. If not, labels are classes 0, 1, ...
+    multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes 0, 1, ...
                  in shape (N,) or (N, 1), or one-hot rows (N, C).
     Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
@@ -71,7 +71,7 @@ def make_dataset(
     expect_option("unflagged", unflagged, ("drop", "train", "error"))
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
     num_nodes = len(features)
-    labels, num_classes = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multilabel)
+    labels, num_classes = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multi_label)
     split = check_split(raw.sources["split"], raw.split, raw.node_ids)
 
     undirected = raw.graph.undirected()
@@ -79,7 +79,7 @@ def make_dataset(
     notes = list(raw.notes)
     if not undirected.num_edges:
         notes.append("no edges at all: every node is on its own")
-    if repeats := _num_repeats(raw.graph):
+    if repeats := raw.graph.num_repeats:
         notes.append(f"{repeats:,} repeated arcs merged")
     notes += _loop_notes(undirected, graph, self_loops)
 
@@ -116,12 +116,6 @@ def make_dataset(
     return replace(dataset, notes=tuple(notes))
 
 
-def _num_repeats(graph: CSRGraph) -> int:
-    """How many arcs are another copy of an arc before them."""
-    src, dst = graph.edges()
-    return int(np.count_nonzero((src[1:] == src[:-1]) & (dst[1:] == dst[:-1])))
-
-
 def _loop_notes(before: CSRGraph, after: CSRGraph, self_loops: SelfLoops) -> list[str]:
     if self_loops == "drop":
         return [f"{before.num_self_loops:,} self-loops dropped"] if before.num_self_loops else []
@@ -134,7 +128,7 @@ def _expect_something_to_learn(dataset: NodeDataset, sources: dict[str, str]) ->
     train = dataset.nodes(TRAIN)
     if not train.size:
         raise DataError(f"{sources['split']}: no training nodes; mark some nodes as train")
-    if dataset.multilabel and not dataset.labels[train].any():
+    if dataset.multi_label and not dataset.labels[train].any():
         raise DataError(
             f"{sources['labels']}: no training node has a label of 1; "
             "check that labels are 0/1 and their rows are in the nodes' order"

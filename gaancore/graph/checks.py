@@ -117,10 +117,10 @@ def node_ids(what: str, nodes: ArrayLike, num_nodes: int, *, repeats: bool = Fal
     return ids
 
 
-def edge_ends(
+def expect_ends(
     what: str, src: ArrayLike, dst: ArrayLike, num_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`src` and `dst` of each edge, in the narrowest dtype that can number the nodes."""
+    """`src` and `dst` of each edge, of equal length and each in 0..num_nodes-1."""
     src, dst = integers(f"{what}: src", src), integers(f"{what}: dst", dst)
     if src.size != dst.size:
         raise GraphError(f"{what}: src has {src.size} entries, dst has {dst.size}")
@@ -132,6 +132,14 @@ def edge_ends(
             f"{what}: edge {edge} ({src[edge]} -> {dst[edge]}) leaves the graph, expected "
             f"{_span(num_nodes)}" + ("; ids look 1-based, subtract 1" if one_based else "")
         )
+    return src, dst
+
+
+def edge_ends(
+    what: str, src: ArrayLike, dst: ArrayLike, num_nodes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same, in the narrowest dtype that can number the nodes."""
+    src, dst = expect_ends(what, src, dst, num_nodes)
     dtype = index_dtype(num_nodes)
     return src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
 

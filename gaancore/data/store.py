@@ -1,0 +1,252 @@
+"""A dataset as a folder of `.npy` files that are memory-mapped, for graphs of any size.
+
+    meta.json      what it is: counts, classes, notes, and size and CRC-32 of each file below
+    indptr.npy     (N + 1,) int64         row i of the graph is indices[indptr[i]:indptr[i + 1]]
+    indices.npy    (E,) int32 or int64    both directions of every edge, once, ascending in a row
+    features.npy   (N, F) float32         finite
+    labels.npy     (N,) int64 classes, or (N, C) uint8 of 0 and 1
+    split.npy      (N,) int8              0 train, 1 validation, 2 test; never falls
+    graph_id.npy   (N,) int64             only if the source names several graphs
+    node_ids.npy   (N,) integers or text  the source's own names, only if they are not 0 to N - 1
+
+Nodes lie in the order of their splits, so what training may see is the first rows of everything:
+a view of a split is cut out of the files and not copied (its graph is, as other neighbours must
+not be in it). The layout is this project's own.
+
+    dataset = open_store("reddit-store")       # nothing is read into memory but the row pointers
+    dataset.features[dataset.nodes(TRAIN)[:512]]
+"""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaancore.data.checks import naming_file
+from gaancore.data.dataset import NodeDataset
+from gaancore.data.files import read_json
+from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
+
+META = "meta.json"
+FORMAT, VERSION = "gaancore store", 1
+REQUIRED = ("indptr", "indices", "features", "labels", "split")
+OPTIONAL = ("graph_id", "node_ids")
+AGAIN = "convert the data again"
+
+
+def is_store(path: Path) -> bool:
+    """Whether `path` is a folder that says it is a store."""
+    return (path / META).is_file()
+
+
+def open_store(path: str | os.PathLike[str]) -> NodeDataset:
+    """The dataset in the store at `path`, its arrays memory-mapped read-only.
+
+    Checked: the sizes, types and shapes of all files against meta.json, the graph's row pointers
+    and neighbours (one pass over indices.npy, so that no damage can lead outside an array), the
+    split and the classes. Features are not read: `check_store` compares every byte.
+    Raises DataError (one line: file, what is wrong, remedy) for a store that is not whole.
+    """
+    folder = Path(path)
+    meta = _read_meta(folder)
+    arrays = {name: _map(folder, name, facts) for name, facts in meta["files"].items()}
+    with naming_file(str(folder)):
+        graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"])
+    dataset = NodeDataset(
+        name=meta["name"],
+        kind=meta["kind"],
+        path=str(folder),
+        graph=graph,
+        features=arrays["features"],
+        labels=arrays["labels"],
+        split=arrays["split"],
+        graph_ids=arrays.get("graph_id"),
+        node_ids=arrays.get("node_ids", np.arange(graph.num_nodes)),
+        num_classes=meta["num_classes"],
+        notes=tuple(meta["notes"]),
+        ceiling=meta["ceiling"],
+    )
+    _expect_consistent(folder, dataset, meta)
+    return dataset
+
+
+def check_store(path: str | os.PathLike[str]) -> NodeDataset:
+    """Open the store at `path` and compare every byte with its checksums.
+
+    Raises DataError naming the first file that is not what was written.
+    """
+    dataset = open_store(path)
+    folder = Path(path)
+    for name, facts in _read_meta(folder)["files"].items():
+        file = folder / f"{name}.npy"
+        if (found := _checksum(file)) != facts["crc32"]:
+            raise DataError(
+                f"{file}: its checksum is {found} where {META} says {facts['crc32']}: the file has "
+                f"changed since it was written; {AGAIN}"
+            )
+    return dataset
+
+
+class StoreWriter:
+    """Fills a folder beside the store, which takes the store's name when everything is in it.
+
+    with store_writer(path) as writer:
+        writer.save("split", split)                           # small arrays
+        features = writer.create("features", (N, F), np.float32)   # a large one, to be filled
+        write_undirected(writer.folder, N, arcs)              # indptr.npy and indices.npy
+        writer.finish(name=..., kind=..., ...)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, name: str, array: np.ndarray) -> None:
+        """Write `name`.npy."""
+        np.save(self.folder / f"{name}.npy", array, allow_pickle=False)
+
+    def create(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """A memory-mapped `name`.npy to write to."""
+        return np.lib.format.open_memmap(
+            self.folder / f"{name}.npy", mode="w+", dtype=np.dtype(dtype), shape=shape
+        )
+
+    def finish(self, **facts: Any) -> None:
+        """Write meta.json: `name`, `kind`, `num_classes`, `notes`, `ceiling` and what is there."""
+        names = [name for name in (*REQUIRED, *OPTIONAL) if self._file(name).exists()]
+        arrays = {name: np.load(self._file(name), mmap_mode="r") for name in names}
+        files = {
+            name: {
+                "dtype": array.dtype.str,
+                "shape": list(array.shape),
+                "bytes": self._file(name).stat().st_size,
+                "crc32": _checksum(self._file(name)),
+            }
+            for name, array in arrays.items()
+        }
+        meta = {
+            "format": FORMAT,
+            "version": VERSION,
+            "task": "multi-label" if arrays["labels"].ndim == 2 else "single-label",
+            "num_nodes": arrays["indptr"].size - 1,
+            "num_arcs": arrays["indices"].size,
+            "nodes_per_split": np.bincount(arrays["split"], minlength=3).tolist(),
+            **facts,
+            "files": files,
+        }
+        (self.folder / META).write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
+
+
+@contextmanager
+def store_writer(path: str | os.PathLike[str]) -> Iterator[StoreWriter]:
+    """A writer whose store appears at `path` when the block ends well, and never in part.
+
+    Raises DataError if something is at `path` already, or if the disk is full or not writeable.
+    """
+    target = Path(path)
+    if target.exists():
+        raise DataError(f"{target}: there is something of that name; remove it or choose another")
+    folder = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        yield StoreWriter(folder)
+        folder.rename(target)
+    except OSError as error:
+        raise DataError(f"{target}: cannot be written ({error.strerror or error})") from error
+    finally:
+        with suppress(OSError):  # gone after the rename
+            shutil.rmtree(folder)
+
+
+def _read_meta(folder: Path) -> dict[str, Any]:
+    """The content of meta.json, with the fields and types that the rest relies on."""
+    path = folder / META
+    meta = read_json(path)
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise DataError(f"{path}: not the description of a store; give a folder that convert wrote")
+    if meta.get("version") != VERSION:
+        raise DataError(
+            f"{path}: version {meta.get('version')} where this gaancore reads {VERSION}; {AGAIN}"
+        )
+    expected = {"name": str, "kind": str, "num_nodes": int, "num_arcs": int, "num_classes": int}
+    expected |= {"notes": list, "files": dict, "nodes_per_split": list}
+    wrong = [name for name, kind in expected.items() if type(meta.get(name)) is not kind]
+    if type(meta.get("ceiling")) not in (float, type(None)):
+        wrong.append("ceiling")
+    if not wrong:
+        wrong += [name for name in REQUIRED if name not in meta["files"]]
+        wrong += [
+            name
+            for name, facts in meta["files"].items()
+            if name not in (*REQUIRED, *OPTIONAL)
+            or not isinstance(facts, dict)
+            or not {"dtype", "shape", "bytes", "crc32"} <= facts.keys()
+        ]
+    if wrong:
+        raise DataError(f"{path}: {wrong[0]} is missing or not what it should be; {AGAIN}")
+    return meta
+
+
+def _map(folder: Path, name: str, facts: dict[str, Any]) -> np.ndarray:
+    path = folder / f"{name}.npy"
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}; {AGAIN}") from error
+    if size != facts["bytes"]:
+        raise DataError(
+            f"{path}: {size:,} bytes where {META} says {facts['bytes']:,}: "
+            f"{'truncated' if size < facts['bytes'] else 'changed'}; {AGAIN}"
+        )
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
+        raise DataError(f"{path}: not a readable .npy array; {AGAIN}") from error
+    if array.dtype.str != facts["dtype"] or list(array.shape) != facts["shape"]:
+        raise DataError(
+            f"{path}: {array.dtype} {array.shape} where {META} says {facts['dtype']} "
+            f"{tuple(facts['shape'])}; {AGAIN}"
+        )
+    return array
+
+
+def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any]) -> None:
+    """What the shapes and types of the files must be, whatever meta.json says."""
+    n, labels, split = dataset.num_nodes, dataset.labels, dataset.split
+    single = labels.ndim == 1
+    problems = {
+        "features": dataset.features.dtype != np.float32 or dataset.features.shape[:-1] != (n,),
+        "labels": labels.dtype != (np.int64 if single else np.uint8)
+        or labels.shape != ((n,) if single else (n, dataset.num_classes))
+        or (single and n > 0 and not 0 <= labels.min() <= labels.max() < dataset.num_classes),
+        "split": split.dtype != np.int8
+        or split.shape != (n,)
+        or (n > 0 and (split[0] < 0 or split[-1] > 2 or bool((split[1:] < split[:-1]).any())))
+        or np.bincount(split, minlength=3).tolist() != meta["nodes_per_split"],
+        "graph_id": dataset.graph_ids is not None
+        and (dataset.graph_ids.dtype != np.int64 or dataset.graph_ids.shape != (n,)),
+        "node_ids": dataset.node_ids.dtype.kind not in "iuU" or dataset.node_ids.shape != (n,),
+    }
+    for name, wrong in problems.items():
+        if wrong:
+            raise DataError(
+                f"{folder / name}.npy: not the {name} of a store of {n:,} nodes; {AGAIN}"
+            )
+
+
+def _checksum(path: Path) -> str:
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 22):
+            crc = zlib.crc32(block, crc)
+    return f"{crc:08x}"
