@@ -62,8 +62,8 @@ def make_dataset(
     one to every node. Nodes that no split claims: `drop` them (what GraphSAGE does), take them as
     `train` nodes, or refuse them (`error`).
 
-    multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes 0, 1, ...
-                 in shape (N,) or (N, 1), or one-hot rows (N, C).
+    multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes 0, 1,
+                  ... in shape (N,) or (N, 1), or one-hot rows (N, C).
     Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
