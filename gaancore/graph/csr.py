@@ -176,7 +176,7 @@ class CSRGraph:
         """`keep` changes nothing, `drop` removes all loops, `add` gives each node exactly one."""
         if mode not in ("keep", "drop", "add"):
             raise GraphError(f"self_loops: expected keep, drop or add, got {mode!r}")
-        if mode == "keep":
+        if mode == "keep" or (mode == "drop" and not self.num_self_loops):
             return self
         src, dst = self.edges()
         proper = src != dst
