@@ -40,7 +40,7 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
         if not count and bad.any():
             row, column = np.argwhere(bad)[0]
             first = (start + int(row), int(column))
-        count += np.count_nonzero(bad)
+        count += int(np.count_nonzero(bad))
     if count:
         raise DataError(
             f"{where}: features: {count:,} values are not finite in float32, first "

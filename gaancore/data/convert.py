@@ -14,7 +14,7 @@ from gaancore.data.raw import (
     graph_notes,
     settle_split,
 )
-from gaancore.data.store import StoreWriter, store_writer
+from gaancore.data.store_writer import StoreWriter, store_writer
 from gaancore.graph.external_sort import write_undirected
 
 VALUES_AT_A_TIME = 8_000_000  # of features

@@ -35,7 +35,7 @@ def read_dgl_ppi(folder: Path) -> RawDataset:
     return replace(
         parts[0],
         path=str(folder),
-        graph=CSRGraph.disjoint_union([p.graph for p in parts]),
+        graph=CSRGraph.disjoint_union([p.graph.to_csr() for p in parts]),
         features=np.concatenate([p.features for p in parts]),
         labels=np.concatenate([p.labels for p in parts]),
         split=np.concatenate([p.split for p in parts]),

@@ -1,8 +1,8 @@
 """DGL's and PyTorch Geometric's Reddit layout: `reddit_data.npz reddit_graph.npz`.
 
-reddit_data holds `feature` (N, F), `label` (N,), `node_types` (N,) of 1 train, 2 validation, 3 test,
-and `node_ids` (N,); reddit_graph is a COO matrix as SciPy saves it, of which every stored entry is
-an arc. Origin: dgl.data.RedditDataset; the names are those of the GaAN authors' own files.
+reddit_data holds `feature` (N, F), `label` (N,), `node_types` (N,) of 1 train, 2 validation and
+3 test, and `node_ids` (N,); reddit_graph is a COO matrix as SciPy saves it, of which every stored
+entry is an arc. Origin: dgl.data.RedditDataset; the names are those of the GaAN authors' own files.
 """
 
 from pathlib import Path

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -69,7 +69,7 @@ def _map_array(stream: IO[bytes]) -> np.ndarray:
         shape, fortran_order, dtype = read_header(file)
         if dtype.hasobject:
             raise ValueError("Object arrays cannot be loaded")
-        order = "F" if fortran_order else "C"
+        order: Literal["F", "C"] = "F" if fortran_order else "C"
         return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
 

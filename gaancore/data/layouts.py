@@ -10,6 +10,7 @@ from gaancore.data.graphsaint import read_graphsaint
 from gaancore.data.matlab import read_matlab
 from gaancore.data.npz import read_one_npz
 from gaancore.data.raw import RawDataset
+from gaancore.data.store import is_store
 from gaancore.errors import DataError
 
 
@@ -30,6 +31,11 @@ def read_layout(path: Path) -> RawDataset:
     if not path.is_dir():
         raise DataError(
             f"{path}: neither a folder nor a .npz or .mat file; give the folder it is in"
+        )
+    if is_store(path):
+        raise DataError(
+            f"{path}: a store already; use it as --data, or compare it with its checksums: "
+            f"gaancore check {path}"
         )
     names = sorted(entry.name for entry in path.iterdir())
     if "adj_full.npz" in names or "role.json" in names:

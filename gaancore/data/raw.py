@@ -74,7 +74,7 @@ def make_dataset(
     split, split_notes = settle_split(raw, unflagged)
     expect_something_to_learn(raw, labels, split)
 
-    stored = raw.graph.to_csr() if isinstance(raw.graph, ArcList) else raw.graph
+    stored = raw.graph.to_csr()
     undirected = stored.undirected()
     graph = undirected.self_loops(self_loops)
     notes = [

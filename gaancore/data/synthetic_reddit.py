@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gaancore.data.dataset import TEST, TRAIN, VALIDATION, NodeDataset
-from gaancore.data.store import store_writer
+from gaancore.data.store_writer import store_writer
 from gaancore.errors import SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.graph.external_sort import write_undirected

@@ -155,6 +155,10 @@ class CSRGraph:
             yield src, np.repeat(rows, np.diff(self.indptr[row : stop + 1]))
             row = stop
 
+    def to_csr(self) -> "CSRGraph":
+        """The graph itself; an ArcList has to put its arcs in order."""
+        return self
+
     def transpose(self) -> "CSRGraph":
         """Every edge reversed."""
         src, dst = self.edges()
