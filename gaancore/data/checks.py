@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaancore.errors import DataError, GraphError, SettingsError
+from gaancore.graph.mapped import forget_pages
 
 
 def expect_option(option: str, value: str, choices: Sequence[str]) -> None:
@@ -41,6 +42,7 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
             row, column = np.argwhere(bad)[0]
             first = (start + int(row), int(column))
         count += int(np.count_nonzero(bad))
+        forget_pages(features)
     if count:
         raise DataError(
             f"{where}: features: {count:,} values are not finite in float32, first "

@@ -15,7 +15,8 @@ from gaancore.data.raw import (
     settle_split,
 )
 from gaancore.data.store_writer import StoreWriter, store_writer
-from gaancore.graph.external_sort import write_undirected
+from gaancore.graph.mapped import forget_pages
+from gaancore.graph.stream_rows import write_undirected
 
 VALUES_AT_A_TIME = 8_000_000  # of features
 
@@ -89,6 +90,8 @@ def _write_nodes(
     step = max(1, VALUES_AT_A_TIME // width)
     for start in range(0, order.size, step):
         features[start : start + step] = raw.features[order[start : start + step]]
+        forget_pages(features)
+        forget_pages(raw.features)
 
 
 class _Renumbered:

@@ -13,7 +13,8 @@ from gaancore.data.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.store_writer import store_writer
 from gaancore.errors import SettingsError
 from gaancore.graph import CSRGraph
-from gaancore.graph.external_sort import write_undirected
+from gaancore.graph.mapped import forget_pages
+from gaancore.graph.stream_rows import write_undirected
 from gaancore.seeding import generator
 
 NUM_NODES, MEAN_DEGREE = 232_965, 492.0  # of Reddit, as the paper uses it
@@ -162,3 +163,4 @@ class _Draws:
             topics = self.topics[start : start + ROWS_AT_A_TIME]
             noise = rng.standard_normal((topics.size, NUM_FEATURES), np.float32)
             features[start : start + topics.size] = means[topics] + noise
+            forget_pages(features)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from gaancore.graph.checks import expect_ends, index_dtype, whole_number
 from gaancore.graph.csr import ARCS_AT_A_TIME, CSRGraph
+from gaancore.graph.mapped import forget_pages
 
 # Each call starts anew and gives the same arcs: (src, dst) arrays of equal length, any order.
 ArcChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
@@ -33,6 +34,8 @@ class ArcList:
         for start in range(0, self.num_edges, ARCS_AT_A_TIME):
             part = slice(start, start + ARCS_AT_A_TIME)
             yield self.src[part].astype(dtype, copy=False), self.dst[part].astype(dtype, copy=False)
+            forget_pages(self.src)
+            forget_pages(self.dst)
 
     def to_csr(self) -> CSRGraph:
         """The same arcs in order, in memory; repeats are kept."""
