@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gaancore.errors import GraphError
 from gaancore.graph.hash_set import first_repeat
+from gaancore.graph.mapped import forget_pages
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -124,7 +125,11 @@ def expect_ends(
     src, dst = integers(f"{what}: src", src), integers(f"{what}: dst", dst)
     if src.size != dst.size:
         raise GraphError(f"{what}: src has {src.size} entries, dst has {dst.size}")
-    outside = [bad for ids in (src, dst) if (bad := first_outside(ids, num_nodes)) is not None]
+    outside = []
+    for ids in (src, dst):
+        if (bad := first_outside(ids, num_nodes)) is not None:
+            outside.append(bad)
+        forget_pages(ids)
     if outside:
         edge = min(outside)
         one_based = min(src.min(), dst.min()) == 1 and max(src.max(), dst.max()) == num_nodes

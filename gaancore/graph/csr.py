@@ -20,6 +20,7 @@ from gaancore.graph.checks import (
     read_only,
     whole_number,
 )
+from gaancore.graph.mapped import forget_pages
 from gaancore.graph.ordered_rows import (
     count_inside,
     count_loops_and_repeats,
@@ -59,6 +60,7 @@ class CSRGraph:
         if not rows_ascend(self.indptr, self.indices):
             _, indices = sorted_rows(*self.edges(), self.num_nodes)
             self.indices = read_only(indices)
+        forget_pages(self.indices)
 
     @classmethod
     def from_edges(

@@ -6,6 +6,7 @@ row will hold, and once more for each run of rows that fits in memory, to fill t
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -63,7 +64,7 @@ def write_undirected(
     num_loops = num_repeats = 0
     with (folder / "indices.npy").open("wb") as file:
         _write_header(file, 0)
-        for number, (first, stop) in enumerate(zip(pieces[:-1], pieces[1:], strict=True)):
+        for number, (first, stop) in enumerate(pairwise(pieces)):
             bounds = first_entry[first : stop + 1] - first_entry[first]
             rows = np.empty(bounds[-1], np.uint32)
             free = bounds[:-1].copy()
