@@ -100,23 +100,28 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"{path}: version {meta.get('version')} where this gaancore reads {VERSION}; {AGAIN}"
         )
-    expected = {"name": str, "kind": str, "num_nodes": int, "num_arcs": int, "num_classes": int}
-    expected |= {"notes": list, "files": dict, "nodes_per_split": list}
-    wrong = [name for name, kind in expected.items() if type(meta.get(name)) is not kind]
-    if type(meta.get("ceiling")) not in (float, type(None)):
-        wrong.append("ceiling")
-    if not wrong:
-        wrong += [name for name in REQUIRED if name not in meta["files"]]
-        wrong += [
-            name
-            for name, facts in meta["files"].items()
-            if name not in (*REQUIRED, *OPTIONAL)
-            or not isinstance(facts, dict)
-            or not {"dtype", "shape", "bytes", "crc32"} <= facts.keys()
-        ]
-    if wrong:
-        raise DataError(f"{path}: {wrong[0]} is missing or not what it should be; {AGAIN}")
+    files = meta.get("files")
+    sound = {
+        "name": isinstance(meta.get("name"), str),
+        "kind": meta.get("kind") in ("real", "synthetic"),
+        "num_nodes": type(meta.get("num_nodes")) is int,
+        "num_classes": type(meta.get("num_classes")) is int,
+        "ceiling": type(meta.get("ceiling")) in (float, type(None)),
+        "notes": isinstance(meta.get("notes"), list)
+        and all(isinstance(note, str) for note in meta["notes"]),
+        "files": isinstance(files, dict)
+        and set(REQUIRED) <= files.keys() <= {*REQUIRED, *OPTIONAL}
+        and all(_describes_a_file(facts) for facts in files.values()),
+    }
+    for field, is_sound in sound.items():
+        if not is_sound:
+            raise DataError(f"{path}: {field} is missing or not what it should be; {AGAIN}")
     return meta
+
+
+def _describes_a_file(facts: Any) -> bool:
+    kinds = {"dtype": str, "shape": list, "bytes": int, "crc32": str}
+    return isinstance(facts, dict) and all(type(facts.get(k)) is kind for k, kind in kinds.items())
 
 
 def _map(folder: Path, name: str, facts: dict[str, Any]) -> np.ndarray:
@@ -147,6 +152,7 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
     n, labels, split = dataset.num_nodes, dataset.labels, dataset.split
     single = labels.ndim == 1
     problems = {
+        "indices": dataset.num_edges != meta.get("num_arcs"),
         "features": dataset.features.dtype != np.float32 or dataset.features.shape[:-1] != (n,),
         "labels": labels.dtype != (np.int64 if single else np.uint8)
         or labels.shape != ((n,) if single else (n, dataset.num_classes))
@@ -154,7 +160,7 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
         "split": split.dtype != np.int8
         or split.shape != (n,)
         or (n > 0 and (split[0] < 0 or split[-1] > 2 or bool((split[1:] < split[:-1]).any())))
-        or np.bincount(split, minlength=3).tolist() != meta["nodes_per_split"],
+        or np.bincount(split, minlength=3).tolist() != meta.get("nodes_per_split"),
         "graph_id": dataset.graph_ids is not None
         and (dataset.graph_ids.dtype != np.int64 or dataset.graph_ids.shape != (n,)),
         "node_ids": dataset.node_ids.dtype.kind not in "iuU" or dataset.node_ids.shape != (n,),

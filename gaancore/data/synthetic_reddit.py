@@ -1,7 +1,7 @@
 """A look-alike of Reddit at any size: written to a store at full size, in memory for a first run.
 
-A post's class shows in its neighbours: half of them are of its own class, but what a post says of
-itself is off topic two times in three. It says nothing about scores on Reddit.
+A post's class shows in its neighbours, nearly half of which are of the same class, while what a
+post says of itself is off topic two times in three. It says nothing about scores on Reddit.
 """
 
 import os

@@ -57,7 +57,7 @@ def write_undirected(
         _count(dst, entries)
     first_entry = np.cumsum(entries)
     pieces = _cut(first_entry, entries_at_a_time)
-    rounds = len(pieces)
+    rounds = len(pieces) - 1
     progress(1 / (1 + rounds))
 
     degrees = np.zeros(num_nodes, np.int64)
