@@ -28,10 +28,10 @@ def reddit(store: str, scale: float, seed: int, quiet: bool) -> int:
     """A look-alike of Reddit in the new folder OUT: 232,965 nodes and 114.6 million arcs.
 
     Degrees are heavy-tailed (median 284, mean 492), with 602 features, 41 classes and Reddit's
-    split. Nearly half of a node's neighbours share its class, while its own features tell its class one
-    time in three: a network that ignores the graph is right for at most 38 % of the nodes, and
-    nobody for more than 97 %. At full size it takes a minute, 1 GB of memory, 1 GB of disk for
-    the store and 1 GB more while it is written. The same seed gives the same bytes.
+    split. Nearly half of a node's neighbours share its class, while its own features tell its
+    class one time in three: a network that ignores the graph is right for at most 37 % of the
+    nodes, and nobody for more than 97 %. At full size it takes a minute, 1 GB of memory and 1 GB
+    of disk. The same seed gives the same bytes.
     """
     target = Path(store).expanduser()
     with progress_bar("synth reddit", quiet) as progress:

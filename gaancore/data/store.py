@@ -10,8 +10,8 @@
     node_ids.npy   (N,) integers or text  the source's own names, only if they are not 0 to N - 1
 
 Nodes lie in the order of their splits, so what training may see is the first rows of everything:
-a view of a split is cut out of the files and not copied (its graph is, as other neighbours must
-not be in it). The layout is this project's own.
+a view of a split is cut out of the files and not copied. Its graph, which must not have the other
+neighbours, goes to a temporary file. The layout is this project's own.
 
     dataset = open_store("reddit-store")       # nothing is read into memory but the row pointers
     dataset.features[dataset.nodes(TRAIN)[:512]]

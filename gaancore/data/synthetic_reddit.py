@@ -47,7 +47,7 @@ def synthetic_reddit(seed: int = 0, *, scale: float = 0.02) -> NodeDataset:
     Features : x_i = 0.5 m_z + noise, 602 of them; m and noise are standard normal.
     Labels : g_i, but replaced by any class with probability 0.03.
 
-    Who sees a node alone can tell its topic at best and is right for about 0.38 of the nodes;
+    Who sees a node alone can tell its topic at best and is right for about 0.37 of the nodes;
     its neighbours' topics give its class away. `ceiling` is the accuracy of g itself on the test
     nodes, which nobody can pass except by luck. Nodes lie in the order of their splits.
 

@@ -20,7 +20,7 @@ from gaancore.graph.checks import (
     read_only,
     whole_number,
 )
-from gaancore.graph.mapped import forget_pages
+from gaancore.graph.mapped import forget_pages, room_for_part
 from gaancore.graph.ordered_rows import (
     count_inside,
     count_loops_and_repeats,
@@ -199,7 +199,7 @@ class CSRGraph:
         new_id = np.full(self.num_nodes, -1, self.indices.dtype)
         new_id[ids] = np.arange(ids.size)
         indptr = count_inside(self.indptr, self.indices, ids, new_id)
-        indices = np.empty(indptr[-1], self.indices.dtype)
+        indices = room_for_part(self.indices, int(indptr[-1]))
         fill_inside(self.indptr, self.indices, ids, new_id, indices)
         return CSRGraph(read_only(indptr), read_only(indices))
 

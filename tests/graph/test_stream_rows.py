@@ -11,7 +11,7 @@ from strategies import edge_lists, graphs, seeds
 
 from gaancore.errors import GraphError
 from gaancore.graph import ArcList, CSRGraph, arcs, csr
-from gaancore.graph.mapped import forget_pages
+from gaancore.graph.mapped import forget_pages, room_for_part
 from gaancore.graph.stream_rows import ArcCounts, write_undirected
 
 
@@ -144,3 +144,25 @@ def test_forgotten_pages_of_a_mapped_array_keep_their_content(tmp_path, mode):
     np.testing.assert_array_equal(array, values)
     forget_pages(values)
     np.testing.assert_array_equal(np.load(path), values)
+
+
+def test_a_part_of_a_mapped_graph_is_mapped_too_and_the_same(tmp_path):
+    rng = np.random.default_rng(0)
+    in_memory = CSRGraph.from_edges(*rng.integers(50, size=(2, 400)), 50, duplicates="keep")
+    for name in ("indptr", "indices"):
+        np.save(tmp_path / name, getattr(in_memory, name))
+    mapped = CSRGraph(
+        *(np.load(tmp_path / f"{n}.npy", mmap_mode="r") for n in ("indptr", "indices"))
+    )
+    ids = np.flatnonzero(rng.random(50) < 0.6)
+    part, expected = mapped.induced_subgraph(ids), in_memory.induced_subgraph(ids)
+    np.testing.assert_array_equal(part.indptr, expected.indptr)
+    np.testing.assert_array_equal(part.indices, expected.indices)
+    assert isinstance(part.indices.base, np.memmap)
+    assert not isinstance(expected.indices.base, np.memmap)
+    assert part.induced_subgraph([]).num_edges == 0
+
+
+def test_room_in_memory_is_of_the_same_type():
+    room = room_for_part(np.zeros(9, np.int16), 4)
+    assert (room.dtype, room.shape) == (np.int16, (4,))
