@@ -9,14 +9,22 @@ import numpy as np
 from gaancore.errors import DataError, GraphError, SettingsError
 from gaancore.graph.mapped import forget_pages
 
+VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
+
+
+@dataclass(frozen=True)
+class Labels:
+    """values : (N, C) uint8 of 0 and 1, or (N,) int64 classes 0..num_classes-1."""
+
+    values: np.ndarray
+    num_classes: int
+    notes: tuple[str, ...] = ()
+
 
 def expect_option(option: str, value: str, choices: Sequence[str]) -> None:
     """Raises SettingsError unless `value` is one of `choices`."""
     if value not in choices:
         raise SettingsError(f"{option}: expected one of {', '.join(choices)}, got {value!r}")
-
-
-VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked
 
 
 def check_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> np.ndarray:
@@ -49,15 +57,6 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
             f"{features[first]} at row {first[0]}, column {first[1]} "
             f"(node id {node_ids[first[0]]}); repair or remove them"
         )
-
-
-@dataclass(frozen=True)
-class Labels:
-    """values : (N, C) uint8 of 0 and 1, or (N,) int64 classes 0..num_classes-1."""
-
-    values: np.ndarray
-    num_classes: int
-    notes: tuple[str, ...] = ()
 
 
 def check_labels(

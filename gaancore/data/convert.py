@@ -1,11 +1,17 @@
 """From any layout to a store, a stream of chunks at a time."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from gaancore.data.checks import Labels, check_graph_ids, check_labels, expect_features
+from gaancore.data.checks import (
+    VALUES_AT_A_TIME,
+    Labels,
+    check_graph_ids,
+    check_labels,
+    expect_features,
+)
 from gaancore.data.raw import (
     UNFLAGGED,
     RawDataset,
@@ -15,12 +21,9 @@ from gaancore.data.raw import (
     settle_split,
 )
 from gaancore.data.store_writer import StoreWriter, store_writer
+from gaancore.graph.checks import index_dtype
 from gaancore.graph.mapped import forget_pages
-from gaancore.graph.stream_rows import write_undirected
-
-VALUES_AT_A_TIME = 8_000_000  # of features
-
-Progress = Callable[[float], None]
+from gaancore.graph.stream_rows import Progress, write_undirected
 
 
 def write_store(
@@ -99,7 +102,7 @@ class _Renumbered:
 
     def __init__(self, raw: RawDataset, order: np.ndarray) -> None:
         self.graph = raw.graph
-        self.new_id = np.full(raw.graph.num_nodes, -1, np.int32)
+        self.new_id: np.ndarray = np.full(raw.graph.num_nodes, -1, index_dtype(order.size))
         self.new_id[order] = np.arange(order.size)
 
     def __call__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""A node-classification dataset in memory, and what each split may see of it."""
+"""A node-classification dataset, in memory or memory-mapped, and what each split may see of it."""
 
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -5,7 +5,7 @@ post says of itself is off topic two times in three. It says nothing about score
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from gaancore.data.store_writer import store_writer
 from gaancore.errors import SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.graph.mapped import forget_pages
-from gaancore.graph.stream_rows import write_undirected
+from gaancore.graph.stream_rows import Progress, write_undirected
 from gaancore.seeding import generator
 
 NUM_NODES, MEAN_DEGREE = 232_965, 492.0  # of Reddit, as the paper uses it
@@ -31,8 +31,6 @@ SLOTS_PER_NODE = 64  # of the table that edges are drawn from
 DRAWS_AT_A_TIME = 4_000_000
 ROWS_AT_A_TIME = 8_192
 NOTE = "synthetic data: its scores say nothing about Reddit"
-
-Progress = Callable[[float], None]
 
 
 def synthetic_reddit(seed: int = 0, *, scale: float = 0.02) -> NodeDataset:

@@ -14,6 +14,8 @@ from gaancore.graph import ArcList, CSRGraph, arcs, csr
 from gaancore.graph.mapped import forget_pages, room_for_part
 from gaancore.graph.stream_rows import ArcCounts, write_undirected
 
+NAMES = ("indptr", "indices")
+
 
 def chunks(pairs: list[tuple[int, int]], size: int):
     """What goes through `pairs` anew at each call, `size` of them at a time."""
@@ -149,11 +151,9 @@ def test_forgotten_pages_of_a_mapped_array_keep_their_content(tmp_path, mode):
 def test_a_part_of_a_mapped_graph_is_mapped_too_and_the_same(tmp_path):
     rng = np.random.default_rng(0)
     in_memory = CSRGraph.from_edges(*rng.integers(50, size=(2, 400)), 50, duplicates="keep")
-    for name in ("indptr", "indices"):
+    for name in NAMES:
         np.save(tmp_path / name, getattr(in_memory, name))
-    mapped = CSRGraph(
-        *(np.load(tmp_path / f"{n}.npy", mmap_mode="r") for n in ("indptr", "indices"))
-    )
+    mapped = CSRGraph(*(np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in NAMES))
     ids = np.flatnonzero(rng.random(50) < 0.6)
     part, expected = mapped.induced_subgraph(ids), in_memory.induced_subgraph(ids)
     np.testing.assert_array_equal(part.indptr, expected.indptr)
