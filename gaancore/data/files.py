@@ -17,8 +17,13 @@ MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into me
 
 
 def read_npy(path: Path) -> np.ndarray:
-    """The array in a `.npy` file. Raises DataError if it is missing, damaged, or holds objects."""
+    """The array in a `.npy` file, memory-mapped read-only if it is large.
+
+    Raises DataError if the file is missing, damaged, or holds objects.
+    """
     with refusing_damage(path, ".npy array"), path.open("rb") as stream:
+        if path.stat().st_size >= MAPPED_FROM:
+            return np.lib.format.open_memmap(path, mode="r")
         return _read_array(stream)
 
 

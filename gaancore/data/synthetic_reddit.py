@@ -30,6 +30,7 @@ SIGNAL = 0.5  # of a topic's features, in deviations of the noise
 SLOTS_PER_NODE = 64  # of the table that edges are drawn from
 DRAWS_AT_A_TIME = 4_000_000
 ROWS_AT_A_TIME = 8_192
+ENTRIES_AT_A_TIME = 300_000_000  # all at full size: to draw the edges again costs more than room
 NOTE = "synthetic data: its scores say nothing about Reddit"
 
 
@@ -92,7 +93,11 @@ def write_synthetic_reddit(
         drawn.fill_features(writer.create("features", shape, np.float32))
         progress(0.1)
         counts = write_undirected(
-            writer.folder, drawn.num_nodes, drawn.arcs, progress=lambda s: progress(0.1 + 0.85 * s)
+            writer.folder,
+            drawn.num_nodes,
+            drawn.arcs,
+            entries_at_a_time=ENTRIES_AT_A_TIME,
+            progress=lambda share: progress(0.1 + 0.85 * share),
         )
         writer.finish(
             name="synthetic-reddit",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_files import FEATURES, LABELS, LAYOUTS, SPLIT, write_dgl, write_npz
+from small_files import FEATURES, LABELS, LAYOUTS, SPLIT, write_dgl, write_graphsaint, write_npz
 
 from gaancore.data import TRAIN, VALIDATION, NodeDataset, check_store, load_ppi, open_store
 from gaancore.data import files as files_module
@@ -20,6 +20,7 @@ from gaancore.errors import DataError
 from gaancore.graph import arcs as arcs_module
 from gaancore.graph.stream_rows import write_undirected
 
+FEATS = "feats.npy"
 ARRAYS = ("features", "labels", "split", "graph_ids")
 
 
@@ -305,10 +306,15 @@ def test_a_store_is_no_source_of_a_conversion(store: Path) -> None:
         read_layout(store)
 
 
-def test_large_arrays_of_an_archive_are_mapped_and_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "write",
+    [write_npz, lambda f: write_npz(f, x=np.asfortranarray(FEATURES)), write_graphsaint],
+    ids=["npz", "npz by columns", "graphsaint"],
+)
+def test_large_arrays_are_mapped_and_give_the_same(
+    write: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = write_npz(tmp_path, x=np.asfortranarray(FEATURES))
+    source = write(tmp_path)
     expected = convert(source, tmp_path / "a")
     monkeypatch.setattr(files_module, "MAPPED_FROM", 1)
     assert isinstance(read_layout(source).features, np.memmap)
@@ -316,6 +322,25 @@ def test_large_arrays_of_an_archive_are_mapped_and_give_the_same(
     np.testing.assert_array_equal(found.features, expected.features)
     np.testing.assert_array_equal(found.graph.indices, expected.graph.indices)
     assert found.split.tolist() == SPLIT
+
+
+@pytest.mark.parametrize(("write", "name"), [(write_npz, "toy.npz"), (write_graphsaint, FEATS)])
+def test_large_arrays_that_are_damaged_or_objects_are_refused(
+    write: Callable[[Path], Path], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_module, "MAPPED_FROM", 1)
+    source, path = write(tmp_path), tmp_path / name
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - 60])
+    with pytest.raises(DataError, match=f"{name}: not a readable"):
+        read_layout(source)
+    objects = np.array([[None] * 2] * 6)
+    if name == FEATS:
+        np.save(path, objects, allow_pickle=True)
+    else:
+        write_npz(tmp_path, x=objects)
+    with pytest.raises(DataError, match=f"{name}: not a readable .*objects"):
+        read_layout(source)
 
 
 def test_converting_needs_far_less_memory_than_the_graph(
