@@ -11,7 +11,9 @@ import click
 from gaancore import __version__
 from gaancore.errors import UserError
 
+from .convert import check, convert
 from .evaluate import evaluate
+from .synth import synth
 from .train import train
 
 
@@ -24,11 +26,15 @@ def gaancore() -> None:
     gaancore train --task ppi                  a first run: needs no data, takes a minute
     gaancore train --task ppi --data FOLDER    your copy of PPI, in any public layout
     gaancore evaluate runs/NAME                score a finished run again
+    gaancore convert FOLDER STORE              a large graph, put in order on disk once
     """
 
 
 gaancore.add_command(train)
 gaancore.add_command(evaluate)
+gaancore.add_command(convert)
+gaancore.add_command(check)
+gaancore.add_command(synth)
 
 
 def main() -> None:

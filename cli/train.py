@@ -17,7 +17,7 @@ from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder, describe_data
 from gaancore.train.settings import Settings, differences, with_changes
 
-from .options import given_settings, process_options, settings_options
+from .options import given_settings, process_options, quiet_option, settings_options
 from .show import Display
 
 # A run on the built-in data that names no number of epochs does so many, and validates after each:
@@ -46,7 +46,7 @@ SYNTHETIC_NOTES = (
     "--resume", metavar="DIR", help="Go on with the run in this folder.  [default: a new run]"
 )
 @settings_options
-@click.option("--quiet", is_flag=True, help="Print the result line only.  [default: no]")
+@quiet_option
 @process_options
 def train(**options: Any) -> int:
     """Train one model on one task; write settings, checkpoints, log and record.

@@ -45,7 +45,7 @@ def test_every_layout_gives_the_same_dataset(layout: str, tmp_path: Path) -> Non
     assert dataset.labels.dtype == np.uint8
     assert dataset.split.dtype == np.int8
     assert (dataset.num_nodes, dataset.num_edges) == (6, 7)
-    assert (dataset.num_features, dataset.num_classes, dataset.multilabel) == (2, 3, True)
+    assert (dataset.num_features, dataset.num_classes, dataset.multi_label) == (2, 3, True)
     assert (dataset.name, dataset.kind, dataset.ceiling) == ("ppi", "real", None)
     assert dataset.path is not None
     assert Path(dataset.path).is_relative_to(tmp_path)
@@ -141,9 +141,9 @@ def test_a_matrix_that_scipy_saved_is_read_back(layout: str, tmp_path: Path) -> 
 def test_a_class_map_may_hold_one_class_per_node(entries: list[Any], tmp_path: Path) -> None:
     write_graphsaint(tmp_path)
     write_json(tmp_path / "class_map.json", {str(i): entry for i, entry in enumerate(entries)})
-    dataset = make_dataset(read_layout(tmp_path), name="one class", multilabel=False)
+    dataset = make_dataset(read_layout(tmp_path), name="one class", multi_label=False)
     assert dataset.labels.tolist() == [2, 0, 1, 2, 0, 1]
-    assert (dataset.num_classes, dataset.multilabel) == (3, False)
+    assert (dataset.num_classes, dataset.multi_label) == (3, False)
 
 
 def test_repeated_arcs_are_merged_and_counted(tmp_path: Path) -> None:
