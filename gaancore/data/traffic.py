@@ -1,0 +1,109 @@
+"""A traffic dataset in memory: speeds of sensors along roads, and the graph of the roads."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from gaancore.graph import CSRGraph
+
+DAY = np.timedelta64(86400, "s")
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Which windows are trained on, validated on and tested on: each named by its first row.
+
+    A window that starts at row s sees rows s .. s + history - 1 and predicts the next `horizon`
+    rows. train, val, test: (W,) int64 first rows, in order of time.
+    """
+
+    history: int
+    horizon: int
+    train: np.ndarray
+    val: np.ndarray
+    test: np.ndarray
+
+    @property
+    def span(self) -> int:
+        """Rows of one window, what it sees and what it predicts."""
+        return self.history + self.horizon
+
+
+@dataclass(frozen=True)
+class TrafficDataset:
+    """Speeds at N sensors over T steps, and the graph of the sensors.
+
+    graph        : N nodes; row i lists the sensors that i gathers from; no edge twice.
+    speeds       : (T, N) float32, C-contiguous, in the files' units; 0 where a reading is missing.
+    valid        : (T, N) bool, which readings are there; from the files' own numbers, unscaled.
+    stretches    : (S + 1,) int64; rows stretches[s] .. stretches[s + 1] - 1 follow each other one
+                   step apart. Between two stretches is a gap, which no window may cross.
+    step         : the time from one row to the next, in seconds.
+    times        : (T,) datetime64[s], ascending; None if the files do not say.
+    time_of_day  : (T,) float32 in [0, 1), the part of the day gone by; None if not known.
+    sensor_ids   : the files' own names of the N sensors, as text.
+    coordinates  : (N, 2) float64 latitude and longitude, or None.
+    windows      : the files' own split, if they come as windows that are split already.
+    notes        : one line each, for the user: what was aligned, dropped or assumed.
+    """
+
+    kind: Literal["real", "synthetic"]
+    path: str | None
+    graph: CSRGraph
+    speeds: np.ndarray
+    valid: np.ndarray
+    stretches: np.ndarray
+    step: int
+    times: np.ndarray | None
+    time_of_day: np.ndarray | None
+    sensor_ids: tuple[str, ...]
+    coordinates: np.ndarray | None = None
+    windows: Windows | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def num_steps(self) -> int:
+        return self.speeds.shape[0]
+
+    @property
+    def num_sensors(self) -> int:
+        return self.speeds.shape[1]
+
+    @cached_property
+    def day_of_week(self) -> np.ndarray | None:
+        """(T,) int64, 0 for Monday to 6 for Sunday; None without dates."""
+        if self.times is None:
+            return None
+        days = self.times.astype("datetime64[D]").astype(np.int64)
+        return (days + 3) % 7  # day 0, 1970-01-01, was a Thursday
+
+    def continued(self, steps: int) -> "TrafficDataset":
+        """The same with `steps` more rows at the end, whose readings are all missing.
+
+        What a forecast needs: a window of the last `history` rows has its future in them.
+        """
+        ahead = np.arange(1, steps + 1)
+        times, time_of_day = self.times, self.time_of_day
+        if times is not None:
+            times = np.concatenate([times, times[-1] + ahead * np.timedelta64(self.step, "s")])
+        if time_of_day is not None:
+            later = time_of_day[-1] + ahead * (self.step / 86400)
+            time_of_day = np.concatenate([time_of_day, (later % 1).astype(np.float32)])
+        missing = np.zeros((steps, self.num_sensors))
+        stretches = self.stretches.copy()
+        stretches[-1] += steps
+        return replace(
+            self,
+            speeds=np.concatenate([self.speeds, missing.astype(np.float32)]),
+            valid=np.concatenate([self.valid, missing.astype(bool)]),
+            stretches=stretches,
+            times=times,
+            time_of_day=time_of_day,
+        )
+
+
+def part_of_day(times: np.ndarray) -> np.ndarray:
+    """The part of the day gone by at each of `times` (T,) datetime64: (T,) float32 in [0, 1)."""
+    return ((times - times.astype("datetime64[D]")) / DAY).astype(np.float32)
