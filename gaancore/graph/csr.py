@@ -222,7 +222,7 @@ class CSRGraph:
         nodes in the order met. Raises GraphError for a repeat or a node outside the graph.
         """
         ids = node_ids("block_of: dst_ids", dst_ids, self.num_nodes)
-        return Block.from_neighbours(ids, *self._rows(ids))
+        return Block.from_neighbours(ids, *self._rows(ids), self.num_nodes)
 
     def _rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """indptr and neighbours of the given rows, one after the other."""
