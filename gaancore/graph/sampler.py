@@ -170,7 +170,7 @@ def _free_slots(most: int) -> np.ndarray:
 
 
 @jit
-def _find(slots: np.ndarray, edges: np.ndarray, edge: int, first: int) -> np.int64:
+def _find(slots: np.ndarray, edges: np.ndarray, edge: int, first: int) -> int:
     """The slot that leads to `edge`, or else a free one; picks are random, so need no hashing."""
     mask = len(slots) - 1
     slot = edge & mask
@@ -180,7 +180,7 @@ def _find(slots: np.ndarray, edges: np.ndarray, edge: int, first: int) -> np.int
 
 
 @jit
-def _below(bound: int, word: np.uint64, key: np.uint64, t: int, row: int, step: int) -> int:
+def _below(bound: int, word: np.uint64, key: np.uint64, t: int, row: int, step: int) -> np.int64:
     """A number in 0..bound-1, each equally likely, from 32 random bits: the high half of
     word * bound. If its low half is below 2^32 mod bound, other bits are drawn in place of `word`
     (Lemire, "Fast random integer generation in an interval", TOMACS 29(1), 2019).
