@@ -5,9 +5,8 @@ from gaancore.data.dataset import (
     TRAIN,
     VALIDATION,
     NodeDataset,
-    apply_normalization,
-    normalize,
 )
+from gaancore.data.features import Features, feature_statistics
 from gaancore.data.ppi import find_ppi, load_ppi
 from gaancore.data.reddit import find_reddit, load_reddit
 from gaancore.data.store import check_store, open_store
@@ -18,14 +17,14 @@ __all__ = [
     "TEST",
     "TRAIN",
     "VALIDATION",
+    "Features",
     "NodeDataset",
-    "apply_normalization",
     "check_store",
+    "feature_statistics",
     "find_ppi",
     "find_reddit",
     "load_ppi",
     "load_reddit",
-    "normalize",
     "open_store",
     "synthetic_ppi",
     "synthetic_reddit",

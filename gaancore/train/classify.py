@@ -1,20 +1,23 @@
 """Training a node classifier: the loop of section 5.1."""
 
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from typing import Any
 
 from gaancore.array import resolve_device
-from gaancore.data.dataset import TEST, TRAIN, VALIDATION, NodeDataset, normalize
+from gaancore.data.dataset import TEST, TRAIN, VALIDATION, NodeDataset
+from gaancore.data.features import Features, feature_statistics
 from gaancore.errors import DataError, SettingsError
-from gaancore.ops import bce_with_logits
+from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, PlateauSchedule
 from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor
 from gaancore.train.batches import Batches
 from gaancore.train.build import Model, build_model
 from gaancore.train.checkpoint import Groups
-from gaancore.train.inference import infer
+from gaancore.train.inference import infer, infer_sampled
 from gaancore.train.metrics import Scores, f1_scores, majority_scores
+from gaancore.train.prefetch import Prefetch
 from gaancore.train.record import describe_data
 from gaancore.train.run import Run
 from gaancore.train.settings import Settings
@@ -24,16 +27,19 @@ SPLITS = ("training", "validation", "test")
 
 @dataclass
 class ClassifierRun(Run):
-    """One run of a node classifier."""
+    """One run of a node classifier. `prefetch` batches are made ahead of the step they are for."""
 
     settings: Settings
     dataset: NodeDataset
+    prefetch: int = 2
     model: Model = field(init=False)
 
     def __post_init__(self) -> None:
         s = self.settings
-        if not self.dataset.multi_label:
-            raise SettingsError("task ppi: expected several labels per node, got one class each")
+        if self.dataset.multi_label != (s.task == "ppi"):
+            several, one = "several labels per node", "one class per node"
+            wanted, got = (several, one) if s.task == "ppi" else (one, several)
+            raise SettingsError(f"task {s.task}: expected {wanted}, got {got}")
         for number, split in enumerate(SPLITS):
             if not self.dataset.nodes(number).size:
                 raise DataError(
@@ -41,11 +47,11 @@ class ClassifierRun(Run):
                 )
         self.device = resolve_device(self.device)
         self.data_facts = describe_data(self.dataset)
-        self.dataset, self.normalization = normalize(self.dataset, s.normalize)
+        self.normalization = feature_statistics(self.dataset, s.normalize)
         self._views: dict[int, NodeDataset] = {}
         self.view = self._seen_for(TRAIN)
         self.model = build_model(s, self.dataset.num_features, self.dataset.num_classes)
-        self.batches = Batches(self.view, s, self.model.num_steps)
+        self.batches = Batches(self.view, self._features(self.view), s, self.model.num_steps)
         self.steps_per_epoch = self.batches.steps_per_epoch
         self.optimizer = Adam(self.model.named_parameters(), s.lr)
         self.schedule = PlateauSchedule(
@@ -55,16 +61,25 @@ class ClassifierRun(Run):
     def _steps_between_validations(self) -> int:
         return self.settings.steps_between_validations(self.view.num_nodes, self.steps_per_epoch)
 
+    def train(self) -> dict[str, Any]:
+        """Run to the end, with the batches of the next steps made meanwhile. See Run.train."""
+        with Prefetch(self.batches.batch, count(self.progress.step), depth=self.prefetch) as ahead:
+            self._ahead = ahead
+            return super().train()
+
     def _learn(self, epoch: int, step: int) -> float:
-        seeds = self.batches.seeds(epoch, step)
-        blocks = self.batches.blocks(seeds, epoch, step)
-        x = self.view.features[blocks[0].src_ids if blocks else seeds]
+        batch = next(self._ahead)
         dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
-        logits = self.model(Tensor(x), blocks, dropout_seed)
-        loss = bce_with_logits(logits, self.view.labels[seeds])
+        logits = self.model(Tensor(batch.x), batch.blocks, dropout_seed)
+        loss_of = bce_with_logits if self.dataset.multi_label else softmax_cross_entropy
+        loss = loss_of(logits, batch.labels)
         loss.backward()
-        self.progress.edges += sum(block.num_edges for block in blocks)
+        self.progress.edges += sum(block.num_edges for block in batch.blocks)
         return float(loss.data)
+
+    def _logged(self) -> dict[str, Any]:
+        waited, self._ahead.waited = self._ahead.waited, 0.0
+        return {"waiting_share": round(waited / max(self.progress.training_seconds, 1e-9), 4)}
 
     def _rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
@@ -90,10 +105,27 @@ class ClassifierRun(Run):
         return self._views[split]
 
     def score(self, split: int) -> Scores:
-        """F1 of the nodes of `split`, from the whole neighbourhoods that this split may see."""
+        """F1 of the nodes of `split`, from the neighbourhoods that this split may see: whole ones,
+        or drawn once for all validations where `eval_fanouts` asks for that."""
         view = self._seen_for(split)
-        nodes = view.nodes(split)
-        return f1_scores(infer(self.model, view.graph, view.features, nodes), view.labels[nodes])
+        nodes, features, s = view.nodes(split), self._features(view), self.settings
+        if all(fanout == -1 for fanout in s.eval_fanouts) or not self.model.num_steps:
+            logits = infer(self.model, view.graph, features, nodes)
+        else:
+            logits = infer_sampled(
+                self.model,
+                view.graph,
+                features,
+                nodes,
+                s.eval_fanouts * (self.model.num_steps // len(s.eval_fanouts)),
+                batch_size=s.batch_size,
+                seed=s.seed,
+                prefetch=self.prefetch,
+            )
+        return f1_scores(logits, view.labels[nodes])
+
+    def _features(self, view: NodeDataset) -> Features:
+        return Features(view.features, *self.normalization)
 
     def _outcome(self) -> dict[str, Any]:
         data = self.dataset

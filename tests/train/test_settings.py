@@ -18,7 +18,7 @@ from gaancore.train.settings import (
 def test_the_defaults_are_the_papers_for_ppi():
     s = Settings()
     assert (s.embed_dim, s.out_dim, s.num_heads, s.key_dim, s.gate_dim) == (64, 128, 8, 24, 64)
-    assert (s.values_per_head, s.batch_size, s.fanouts, s.dropout) == (32, 512, (-1, -1), 0.1)
+    assert (s.value_dims, s.batch_size, s.fanouts, s.dropout) == ([32, 32], 512, (-1, -1), 0.1)
     assert (s.lr, s.lr_floor, s.lr_factor) == (0.01, 0.001, 0.5)
     assert (s.decay_patience, s.stop_patience, s.clip_norm) == (15, 30, 0)
     assert (s.model, s.variant, s.attention_dropout, s.normalize) == ("gaan", "released", 0, "none")
@@ -26,14 +26,14 @@ def test_the_defaults_are_the_papers_for_ppi():
 
 @pytest.mark.parametrize("heads", [1, 2, 4, 8])
 def test_the_width_of_attention_values_is_256_over_all_heads(heads):
-    assert Settings(num_heads=heads).values_per_head * heads == 256
-    assert Settings(num_heads=heads, model="attention").values_per_head * heads == 256
+    for model in ("gaan", "attention"):
+        assert Settings(num_heads=heads, model=model).value_dims == [256 // heads] * 2
 
 
 def test_the_other_models_have_the_widths_that_the_parameter_counts_pin():
-    assert Settings(model="max-pool").values_per_head == 512
-    assert Settings(model="pairwise-tanh").values_per_head == 64
-    assert Settings(model="pairwise-tanh", value_dim=7).values_per_head == 7
+    assert Settings(model="max-pool").value_dims == [512, 512]
+    assert Settings(model="pairwise-tanh").value_dims == [64, 64]
+    assert Settings(model="pairwise-tanh", value_dim=7).value_dims == [7, 7]
 
 
 def test_patience_counts_hundreds_of_steps_of_512_nodes_as_released_and_epochs_as_printed():
