@@ -11,7 +11,7 @@ from gaancore.data.features import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
-from gaancore.models.node_classifier import FeedForward, NodeClassifier
+from gaancore.models.node_classifier import FeedForward
 from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor, no_grad
 from gaancore.train.build import Model
@@ -47,7 +47,7 @@ def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) ->
 
 
 def infer_sampled(
-    model: NodeClassifier,
+    model: Model,
     graph: CSRGraph,
     features: Matrix,
     nodes: np.ndarray,
