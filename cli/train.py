@@ -49,7 +49,8 @@ SYNTHETIC_NOTES = {
     ),
 }
 # How data is loaded, where it is looked for, and what stands in for it.
-SOURCES: dict[str, tuple[Callable[..., NodeDataset], ...]] = {
+Source = tuple[Callable[..., NodeDataset], Callable[[], Path | None], Callable[[], NodeDataset]]
+SOURCES: dict[str, Source] = {
     "ppi": (load_ppi, find_ppi, synthetic_ppi),
     "reddit": (load_reddit, find_reddit, synthetic_reddit),
 }

@@ -37,6 +37,7 @@ linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight +
 linear_backward(grad (N,G), out, parts, weight, slope) -> grad_parts, grad_weight, grad_bias
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
 bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64), grad of the sum
+softmax_cross_entropy(logits (N,C), targets (N,) int64) -> the same of one class in C, C > 0
 adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps, step): in place
 
 Empty segment: sum, mean and max are 0 (max with winner -1, and no gradient); softmax writes

@@ -36,6 +36,7 @@ __all__ = [
     "segment_softmax_backward",
     "segment_softmax_forward",
     "segment_weighted_sum",
+    "softmax_cross_entropy",
 ]
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -262,6 +263,14 @@ def bce_with_logits(logits: np.ndarray, targets: np.ndarray) -> tuple[float, np.
     grad = np.empty_like(logits)
     losses = np.empty(logits.shape[0], logits.dtype)
     threads.share_rows(elementwise.bce_with_logits, *logits.shape, logits, targets, grad, losses)
+    return float(losses.sum(dtype=np.float64)), grad
+
+
+def softmax_cross_entropy(logits: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:
+    grad = np.empty_like(logits)
+    losses = np.empty(logits.shape[0], logits.dtype)
+    args = (logits, targets, grad, losses)
+    threads.share_rows(elementwise.softmax_cross_entropy, *logits.shape, *args)
     return float(losses.sum(dtype=np.float64)), grad
 
 

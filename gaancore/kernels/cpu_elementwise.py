@@ -83,6 +83,26 @@ def bce_with_logits(logits, targets, grad, losses, start, stop):
         losses[i] = total
 
 
+@jit(fastmath={"reassoc", "contract", "nsz"})
+def softmax_cross_entropy(logits, targets, grad, losses, start, stop):
+    """losses[i] = log(sum_c e^x_c) - x_target, grad = softmax(x) - onehot(target); the row's
+    maximum is subtracted first."""
+    one = logits.dtype.type(1)
+    for i in range(start, stop):
+        x, g, target = logits[i], grad[i], targets[i]
+        top = x[0]
+        for c in range(1, x.size):
+            top = max(top, x[c])
+        total = logits.dtype.type(0)
+        for c in range(x.size):
+            g[c] = exp_nonpositive(x[c] - top)
+            total += g[c]
+        for c in range(x.size):
+            g[c] /= total
+        g[target] -= one
+        losses[i] = np.log(total) - (x[target] - top)
+
+
 @jit
 def adam_step(p, g, m, v, step_size, beta1, beta2, eps, start, stop):
     """One Adam update of flat arrays, in place; `step_size` and `eps` hold the bias corrections."""

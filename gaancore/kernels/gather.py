@@ -20,7 +20,15 @@ def gather_rows(
 
 
 @jit
-def _gather(matrix, rows, mean, scale, out, start, stop):
+def _gather(
+    matrix: np.ndarray,
+    rows: np.ndarray,
+    mean: np.ndarray,
+    scale: np.ndarray,
+    out: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:
     for i in range(start, stop):
         row = matrix[rows[i]]
         for f in range(len(mean)):

@@ -44,7 +44,6 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backwar
     expect_floats("softmax_cross_entropy", logits=logits)
     expect_shape("softmax_cross_entropy", "logits", logits, ("N", "C"))
     expect_shape("softmax_cross_entropy", "targets", targets, (logits.shape[0],))
-    xp, count = array_module(logits), max(1, logits.shape[0])
     if targets.dtype.kind not in "iu":
         raise ShapeError(f"softmax_cross_entropy: targets: expected integers, got {targets.dtype}")
     lowest, highest = (int(targets.min()), int(targets.max())) if targets.size else (0, -1)
@@ -53,18 +52,14 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backwar
             f"softmax_cross_entropy: targets: expected classes 0 to {logits.shape[1] - 1}, "
             f"got {lowest} to {highest}"
         )
-    rows = xp.arange(logits.shape[0])
-    shifted = logits - logits.max(axis=1, keepdims=True) if logits.size else logits
-    exps = xp.exp(shifted)
-    norms = exps.sum(axis=1, keepdims=True)
-    losses = xp.log(norms[:, 0]) - shifted[rows, targets]
+    classes = targets.astype(np.int64, copy=False)
+    total, grad_total = kernels_for(logits).softmax_cross_entropy(logits, classes)
+    xp, count = array_module(logits), max(1, logits.shape[0])
 
     def backward(grad: Array) -> tuple[Array, None]:
-        grad_logits = exps / norms
-        grad_logits[rows, targets] -= 1
-        return grad_logits * (grad / logits.dtype.type(count)), None
+        return grad_total * (grad / logits.dtype.type(count)), None
 
-    return xp.asarray(losses.sum() / count, dtype=logits.dtype), backward
+    return xp.asarray(total / count, dtype=logits.dtype), backward
 
 
 @primitive
