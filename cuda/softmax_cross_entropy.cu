@@ -1,6 +1,6 @@
-// losses[i] = log(sum over c of e^x_c) - x_target, in double, x = logits[i, :], target = targets[i];
-// grad[i, c] = softmax(x)_c - (c == target). The row's maximum is subtracted first, so any finite
-// logit is safe.
+// losses[i] = log(sum over c of e^x_c) - x_target, in double, with x = logits[i, :] and
+// target = targets[i]; grad[i, c] = softmax(x)_c - (c == target). The row's maximum is subtracted
+// first, so any finite logit is safe.
 //
 // Owner: a team of lanes owns a row. Its lanes step through the classes side by side, so loads and
 // stores coalesce, and meet by shuffles. `sum_blocks` of bce_with_logits.cu adds the losses up.
