@@ -103,7 +103,7 @@ def train(**options: Any) -> int:
 
 def _new(options: dict[str, Any]) -> ClassifierRun:
     settings = task_settings(options["task"], *given_settings(options))
-    dataset = _load(options["data"], settings)
+    dataset = load_data(options["data"], settings)
     if dataset.kind == "synthetic" and not settings.epochs:
         every = settings.validate_every if settings.validate_every >= 0 else 0
         epochs = SYNTHETIC_EPOCHS[settings.task]
@@ -140,7 +140,7 @@ def open_run(folder: RunFolder, path: str | None, device: str, prefetch: int) ->
         raise DataError(
             f"{folder.path}: its data is no longer at {data['path']}; say where with --data"
         )
-    dataset = _load(path or data["path"], settings, synthetic=data["path"] is None)
+    dataset = load_data(path or data["path"], settings, synthetic=data["path"] is None)
     if (found := describe_data(dataset)["checksum"]) != data["checksum"]:
         raise SettingsError(
             f"{folder.path}: the data has changed since the run began (checksum {found}, then "
@@ -149,7 +149,7 @@ def open_run(folder: RunFolder, path: str | None, device: str, prefetch: int) ->
     return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch)
 
 
-def _load(path: str | None, settings: Settings, synthetic: bool = False) -> NodeDataset:
+def load_data(path: str | None, settings: Settings, synthetic: bool = False) -> NodeDataset:
     """The data at `path`, else in the user's data folder, else the built-in look-alike."""
     load, find, look_alike = SOURCES[settings.task]
     source = path or (None if synthetic else find())
