@@ -17,7 +17,7 @@ from gaancore.tensor import Tensor, no_grad
 from gaancore.train.build import Model
 from gaancore.train.prefetch import Prefetch
 
-EDGES_AT_A_TIME = 4_000_000  # of a layer; a node with more neighbours makes a chunk of its own
+EDGES_AT_A_TIME = 16_000_000  # of a layer; a node with more neighbours makes a chunk of its own
 ROWS_AT_A_TIME = 65_536  # of a layer without edges
 
 Matrix = np.ndarray | Features
@@ -28,7 +28,7 @@ def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) ->
 
     Each layer is computed once for each node that the next one needs, a chunk of rows at a time.
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
-    layer, and some 40 bytes for each edge of a chunk.
+    layer, and some 16 + 4 K bytes for each edge of a chunk.
     """
     with no_grad():
         if isinstance(model, FeedForward):
