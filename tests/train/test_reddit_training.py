@@ -1,14 +1,23 @@
 """One class per node, drawn neighbours, standardised features: what Reddit adds to a run."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from small_reddit import CLASSES, small_reddit, small_reddit_run, small_reddit_settings
+from small_reddit import (
+    CLASSES,
+    small_classes,
+    small_reddit,
+    small_reddit_run,
+    small_reddit_settings,
+)
 from small_run import contents, small_dataset, small_settings
 
-from gaancore.data import TEST, VALIDATION, Features, feature_statistics
+from gaancore.data import TEST, VALIDATION, Features, feature_statistics, open_store
+from gaancore.data.convert import write_store
+from gaancore.data.layouts import read_layout
 from gaancore.errors import SettingsError
 from gaancore.graph import CSRGraph, sample_blocks
 from gaancore.models.node_classifier import MODELS
@@ -125,4 +134,23 @@ def test_a_hub_larger_than_a_chunk_is_scored_all_the_same(monkeypatch):
 def test_the_same_seed_gives_the_same_bits(tmp_path):
     for name in "ab":
         small_reddit_run(tmp_path / name).train()
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_a_memory_mapped_store_trains_to_the_same_bits_as_arrays_in_memory(tmp_path):
+    path = tmp_path / "classes.npz"
+    np.savez(path, **small_classes())
+    write_store(read_layout(path), tmp_path / "store", name="small", unflagged="error")
+    mapped = open_store(tmp_path / "store")
+    copied = replace(
+        mapped,
+        graph=CSRGraph(np.array(mapped.graph.indptr), np.array(mapped.graph.indices)),
+        features=np.array(mapped.features),
+        labels=np.array(mapped.labels),
+        split=np.array(mapped.split),
+    )
+    runs = [small_reddit_run(tmp_path / n, d) for n, d in (("a", mapped), ("b", copied))]
+    assert isinstance(runs[0].batches.features.matrix, np.memmap)  # cut out, not copied
+    for run in runs:
+        run.train()
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
