@@ -10,6 +10,7 @@ import click
 from gaancore.data.dataset import TEST, TRAIN, VALIDATION
 from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder
+from gaancore.train.settings import with_changes
 
 from .options import process_options
 from .show import Display, score_table
@@ -28,16 +29,28 @@ SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
     "--split", "splits", type=click.Choice(tuple(SPLITS)), multiple=True,
     default=("validation", "test"), show_default=True, help="May be repeated.",
 )  # fmt: skip
+@click.option(
+    "--eval-fanouts", metavar="S1,S2",
+    help="Neighbours drawn at each step; -1: whole neighbourhoods.  [default: as in training]",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
 @process_options
-def evaluate(run: str, splits: tuple[str, ...], as_json: bool, **options: Any) -> int:
-    """Score the best weights of the run in folder RUN, on whole neighbourhoods.
+def evaluate(
+    run: str, splits: tuple[str, ...], eval_fanouts: str | None, as_json: bool, **options: Any
+) -> int:
+    """Score the best weights of the run in folder RUN, as its validations did.
 
-    Each split sees what it may see: training nodes themselves; for validation also the validation
-    nodes; for test everything.
+    Whole neighbourhoods are gone through layer by layer, a few rows at a time, in memory that does
+    not depend on how many there are. Each split sees what it may see: training nodes themselves;
+    for validation also the validation nodes; for test everything.
     """
     prepare_process(options["threads"])
-    opened = open_run(RunFolder(Path(run).expanduser()), options["data"], options["device"])
+    opened = open_run(
+        RunFolder(Path(run).expanduser()), options["data"], options["device"], options["prefetch"]
+    )
+    if eval_fanouts is not None:
+        change = ("--eval-fanouts", {"eval_fanouts": eval_fanouts})
+        opened.settings = with_changes(opened.settings, change)
     opened.load_best()
     scores = {name: asdict(opened.score(SPLITS[name])) for name in splits}
     kind = opened.data_facts["kind"]

@@ -13,6 +13,7 @@ from gaancore.errors import UserError
 
 from .convert import check, convert
 from .evaluate import evaluate
+from .sample import sample
 from .synth import synth
 from .train import train
 
@@ -27,6 +28,7 @@ def gaancore() -> None:
     gaancore train --task ppi --data FOLDER    your copy of PPI, in any public layout
     gaancore evaluate runs/NAME                score a finished run again
     gaancore convert FOLDER STORE              a large graph, put in order on disk once
+    gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
     """
 
 
@@ -35,6 +37,7 @@ gaancore.add_command(evaluate)
 gaancore.add_command(convert)
 gaancore.add_command(check)
 gaancore.add_command(synth)
+gaancore.add_command(sample)
 
 
 def main() -> None:

@@ -7,10 +7,10 @@ import click
 
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.train.settings import Settings, read_config
+from gaancore.train.settings import read_config, task_settings
 
 Command = Callable[..., Any]
-_DEFAULTS = Settings()
+_PPI, _REDDIT = task_settings("ppi"), task_settings("reddit")
 
 # setting, option, type, help; the help ends with the default, which is the paper's value
 _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
@@ -22,12 +22,15 @@ _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "A step is `seeds`: nodes and their neighbourhoods, or `graphs`: whole graphs."),
     ("batch_size", "--batch-size", int, "Nodes in a step (graphs: at least so many)."),
     ("fanouts", "--fanouts", str, "Neighbours drawn at each step from the seeds; -1: all."),
-    ("num_heads", "--heads", int, "K, attention heads of each layer."),
+    ("eval_fanouts", "--eval-fanouts", str,
+     "The same for scores; -1: whole neighbourhoods, layer by layer in bounded memory."),
+    ("num_heads", "--heads", int, "K, attention heads of a layer (on Reddit the first has one)."),
     ("embed_dim", "--embed-dim", int, "Width of the projected features."),
     ("out_dim", "--out-dim", int, "d_o, width of each layer's output."),
     ("key_dim", "--key-dim", int, "d_a, width of queries and keys of a head."),
     ("value_dim", "--value-dim", int,
-     "d_v, width of a head's values; 0: 256/K (attention), 64 (pairwise), 512 (pools)."),
+     "d_v, width of a head's values; 0: 256/K (attention), 64 (pairwise), 512 (pools), on Reddit "
+     "512/K, 256, 1024."),
     ("gate_dim", "--gate-dim", int, "d_m, width of the gate's pooled neighbours."),
     ("dropout", "--dropout", float, "Dropout after each layer."),
     ("lr", "--lr", float, "Adam's first learning rate."),
@@ -52,11 +55,16 @@ def settings_options(command: Command) -> Command:
         "  [default: none]",
     )(command)  # fmt: skip
     for name, option, kind, text in reversed(_SETTINGS):
-        default = getattr(_DEFAULTS, name)
-        shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
-        help_text = f"{text}  [default: {shown}]"
+        help_text = f"{text}  [default: {_default(name)}]"
         command = click.option(option, name, type=kind, default=None, help=help_text)(command)
     return command
+
+
+def _default(name: str) -> str:
+    """The setting's default, and that of Reddit where it differs."""
+    values = [getattr(settings, name) for settings in (_PPI, _REDDIT)]
+    ppi, reddit = (",".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values)
+    return ppi if ppi == reddit else f"{ppi}; reddit: {reddit}"
 
 
 # main() looks for --debug itself, so no command has to.
@@ -70,11 +78,15 @@ quiet_option = click.option(
 
 
 def process_options(command: Command) -> Command:
-    """Add `--device`, `--threads` and `--debug`: how to run, whatever is run."""
+    """Add `--device`, `--threads`, `--prefetch` and `--debug`: how to run, whatever is run."""
     command = debug_option(command)
     command = click.option(
         "--threads", type=click.IntRange(0), default=0, show_default=True, help="0: all CPUs."
     )(command)
+    command = click.option(
+        "--prefetch", type=click.IntRange(0), default=2, show_default=True,
+        help="Batches made ahead of their use, by up to so many threads; 0: none.",
+    )(command)  # fmt: skip
     return click.option(
         "--device", default="auto", show_default=True, help="auto, cpu or cuda[:N]."
     )(command)

@@ -15,8 +15,9 @@ from safetensors import safe_open
 from gaancore.data import NodeDataset
 from gaancore.data.raw import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
-from gaancore.train.classify import ClassifierRun, RunInterrupt, Watcher
+from gaancore.train.classify import ClassifierRun
 from gaancore.train.record import RunFolder
+from gaancore.train.run import RunInterrupt, Watcher
 from gaancore.train.settings import Settings
 
 NODES, GRAPHS, FEATURES, LABELS = 120, 6, 6, 5
@@ -31,7 +32,14 @@ WIDTHS = {
     "batch_size": 16,
 }
 # What a clock or the system's memory decides, and no seed can
-MEASURED = {"seconds", "peak_rss_mb", "rss_mb", "edges_per_second", "training_seconds"}
+MEASURED = {
+    "seconds",
+    "peak_rss_mb",
+    "rss_mb",
+    "edges_per_second",
+    "training_seconds",
+    "waiting_share",
+}
 
 
 def small_arrays(seed: int = 0) -> dict[str, np.ndarray]:
@@ -82,9 +90,12 @@ def small_settings(**changes: Any) -> Settings:
     return Settings(**({"epochs": 3, "validate_every": 0} | WIDTHS | changes))
 
 
-def small_run(folder: Path, dataset: NodeDataset | None = None, **changes: Any) -> ClassifierRun:
+def small_run(
+    folder: Path, dataset: NodeDataset | None = None, prefetch: int = 2, **changes: Any
+) -> ClassifierRun:
     """A run in `folder` that is about to start."""
-    run = ClassifierRun(small_settings(**changes), dataset or small_dataset(), RunFolder(folder))
+    settings, data = small_settings(**changes), dataset or small_dataset()
+    run = ClassifierRun(settings, data, RunFolder(folder), prefetch=prefetch)
     run.start()
     return run
 

@@ -5,9 +5,8 @@ from gaancore.data.dataset import (
     TRAIN,
     VALIDATION,
     NodeDataset,
-    apply_normalization,
-    normalize,
 )
+from gaancore.data.features import Features, feature_statistics
 from gaancore.data.metr_la import load_metr_la
 from gaancore.data.ppi import find_ppi, load_ppi
 from gaancore.data.reddit import find_reddit, load_reddit
@@ -23,19 +22,19 @@ __all__ = [
     "TEST",
     "TRAIN",
     "VALIDATION",
+    "Features",
     "NodeDataset",
     "Scaler",
     "TrafficDataset",
     "WindowBatches",
     "Windows",
-    "apply_normalization",
     "check_store",
+    "feature_statistics",
     "find_ppi",
     "find_reddit",
     "load_metr_la",
     "load_ppi",
     "load_reddit",
-    "normalize",
     "open_store",
     "split_windows",
     "synthetic_ppi",

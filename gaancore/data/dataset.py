@@ -5,8 +5,6 @@ from typing import Literal
 
 import numpy as np
 
-from gaancore.data.checks import expect_option
-from gaancore.errors import ShapeError
 from gaancore.graph import CSRGraph
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
@@ -87,36 +85,3 @@ class NodeDataset:
             graph_ids=None if self.graph_ids is None else self.graph_ids[rows],
             node_ids=self.node_ids[rows],
         )
-
-
-def normalize(dataset: NodeDataset, how: str) -> tuple[NodeDataset, tuple[np.ndarray, np.ndarray]]:
-    """Shift and scale the features: `none`, or `standard` (training nodes get mean 0, std 1).
-
-    x' = (x - mean) / scale, per feature, with the mean and the population standard deviation of
-    the TRAINING nodes alone. A feature that is constant there (std below 1e-12 of |mean|) keeps
-    scale 1 and is only centred. Returns the dataset and (mean, scale), float64 (F,) each: store
-    them with a model and give them to `apply_normalization` for any other graph.
-    Raises SettingsError for another `how`.
-    """
-    expect_option("normalize", how, ("none", "standard"))
-    if how == "none":
-        return dataset, (np.zeros(dataset.num_features), np.ones(dataset.num_features))
-    seen = dataset.features[dataset.nodes(TRAIN)]
-    mean = seen.mean(axis=0, dtype=np.float64)
-    scale = seen.std(axis=0, dtype=np.float64, mean=mean[None])
-    scale[scale <= 1e-12 * np.abs(mean)] = 1.0
-    features = apply_normalization(dataset.features, mean, scale)
-    return replace(dataset, features=features), (mean, scale)
-
-
-def apply_normalization(features: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """(features - mean) / scale as float32 (N, F), computed in float64.
-
-    Raises ShapeError unless features has as many columns as mean and scale (F,).
-    """
-    if features.ndim != 2 or features.shape[1:] != mean.shape:
-        raise ShapeError(
-            f"apply_normalization: features: expected (N, {mean.size}), got {features.shape}; "
-            "the statistics belong to data with other features"
-        )
-    return ((features - mean) / scale).astype(np.float32)

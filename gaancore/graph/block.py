@@ -49,8 +49,7 @@ class Block:
         src_ids: ArrayLike | None = None,
     ) -> None:
         num_src = whole_number("Block: num_src", num_src, 0)
-        if num_src > MAX_SOURCES:
-            raise GraphError(f"Block: {num_src} sources are more than 2^31 - 1; take fewer seeds")
+        _expect_countable(num_src)
         entries = integers("Block: indices", indices)
         self.indptr = offsets("Block: indptr", indptr, entries.size)
         if self.num_dst > num_src:
@@ -66,19 +65,27 @@ class Block:
 
     @classmethod
     def from_neighbours(
-        cls, dst_ids: np.ndarray, indptr: np.ndarray, neighbours: np.ndarray, *, merge: bool = True
+        cls,
+        dst_ids: np.ndarray,
+        indptr: np.ndarray,
+        neighbours: np.ndarray,
+        num_nodes: int,
+        *,
+        merge: bool = True,
     ) -> "Block":
         """The block in which destination dst_ids[i] gathers neighbours[indptr[i]:indptr[i + 1]].
 
-        dst_ids and neighbours are original node ids. With `merge` (dst_ids distinct) a node is one
-        source, however often it is met: the destinations, then new nodes in the order met.
-        Without, every neighbour is a source of its own and num_src = num_dst + E.
+        dst_ids and neighbours are original node ids, below num_nodes. With `merge` (dst_ids
+        distinct) a node is one source, however often it is met: the destinations, then new nodes
+        in the order met. Without, every neighbour is a source of its own: num_src = num_dst + E.
         """
+        most = dst_ids.size + neighbours.size
+        _expect_countable(min(most, num_nodes) if merge else most)
         if merge:
-            src_ids, indices = merge_ids(dst_ids, neighbours)
+            src_ids, indices = merge_ids(dst_ids, neighbours, num_nodes)
         else:
             src_ids = np.concatenate([dst_ids, neighbours])
-            indices = np.arange(dst_ids.size, src_ids.size)
+            indices = np.arange(dst_ids.size, src_ids.size, dtype=np.int32)
         return cls(indptr, read_only(indices), src_ids.size, read_only(src_ids))
 
     @property
@@ -102,3 +109,8 @@ class Block:
 
     def __repr__(self) -> str:
         return f"Block(num_dst={self.num_dst}, num_src={self.num_src}, num_edges={self.num_edges})"
+
+
+def _expect_countable(num_src: int) -> None:
+    if num_src > MAX_SOURCES:
+        raise GraphError(f"Block: {num_src} sources are more than 2^31 - 1; take fewer seeds")

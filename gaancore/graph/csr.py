@@ -27,6 +27,7 @@ from gaancore.graph.ordered_rows import (
     fill_inside,
     rows_are_symmetric,
     rows_ascend,
+    some_rows,
     sorted_rows,
 )
 
@@ -222,14 +223,8 @@ class CSRGraph:
         nodes in the order met. Raises GraphError for a repeat or a node outside the graph.
         """
         ids = node_ids("block_of: dst_ids", dst_ids, self.num_nodes)
-        return Block.from_neighbours(ids, *self._rows(ids))
-
-    def _rows(self, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """indptr and neighbours of the given rows, one after the other."""
-        degrees = self.indptr[ids + 1] - self.indptr[ids]
-        indptr = np.concatenate([[0], np.cumsum(degrees)])
-        edges = np.repeat(self.indptr[ids] - indptr[:-1], degrees) + np.arange(indptr[-1])
-        return read_only(indptr), read_only(self.indices[edges])
+        indptr, neighbours = some_rows(self.indptr, self.indices, ids)
+        return Block.from_neighbours(ids, read_only(indptr), read_only(neighbours), self.num_nodes)
 
     def __repr__(self) -> str:
         return f"CSRGraph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"

@@ -1,8 +1,9 @@
 """A set of node ids that remembers the order in which they came: open addressing, linear probing.
 
 A table `slots` holds positions in an array `ids`, or -1 where it is free. It has at least twice as
-many slots as ids, always a power of two, so memory follows the ids that are kept and not the size
-of the graph. Keys are never negative.
+many slots as ids, always a power of two, so memory follows the ids that are met and not the size
+of the graph. Positions are int32, which keeps the table of a large batch in the processor's cache;
+a block has fewer than 2^31 sources. Keys are never negative.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ def empty_slots(capacity: int) -> np.ndarray:
     size = 8
     while size < 2 * capacity:
         size *= 2
-    return np.full(size, -1, np.int64)
+    return np.full(size, -1, np.int32)
 
 
 @jit
@@ -46,43 +47,27 @@ def first_repeat(ids: np.ndarray) -> int:
 
 
 @jit
-def merge_ids(first: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def merge_ids(first: np.ndarray, others: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Number `first`, then each new id among `others`, in the order met.
 
     first  : (n,) int64, distinct.
     others : (E,) int32 or int64, repeats welcome.
-    Returns ids (m,) int64, which begins with `first`, and positions (E,) int64 with
+    most   : how many distinct ids there can be, such as the nodes of the graph.
+    Returns ids (m,) int64, which begins with `first`, and positions (E,) int32 with
     ids[positions[e]] == others[e].
     """
-    slots = empty_slots(len(first))
-    ids = np.empty(len(slots) // 2, np.int64)
+    ids = np.empty(min(len(first) + len(others), most), np.int64)
+    slots = empty_slots(len(ids))
     for count in range(len(first)):
         slots[find_slot(slots, first, first[count])] = count
         ids[count] = first[count]
     count = len(first)
-    positions = np.empty(len(others), np.int64)
+    positions = np.empty(len(others), np.int32)
     for e in range(len(others)):
         slot = find_slot(slots, ids, others[e])
         if slots[slot] < 0:
-            if count == len(ids):
-                slots, ids = _grow(ids)
-                slot = find_slot(slots, ids, others[e])
             slots[slot] = count
             ids[count] = others[e]
             count += 1
         positions[e] = slots[slot]
     return ids[:count].copy(), positions
-
-
-@jit
-def _grow(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A table and an array four times as large that hold the same ids.
-
-    Four, because moving the ids costs more than all else when the table only doubles.
-    """
-    slots = empty_slots(4 * len(ids))
-    grown = np.empty(len(slots) // 2, np.int64)
-    for position in range(len(ids)):
-        slots[find_slot(slots, ids, ids[position])] = position
-        grown[position] = ids[position]
-    return slots, grown

@@ -18,6 +18,22 @@ def sorted_rows(src: np.ndarray, dst: np.ndarray, num_nodes: int) -> tuple[np.nd
 
 
 @jit
+def some_rows(
+    indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """indptr and indices of the given rows, one after the other."""
+    starts = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        starts[i + 1] = starts[i] + indptr[rows[i] + 1] - indptr[rows[i]]
+    entries = np.empty(starts[-1], indices.dtype)
+    for i in range(len(rows)):
+        shift = indptr[rows[i]] - starts[i]
+        for e in range(starts[i], starts[i + 1]):
+            entries[e] = indices[e + shift]
+    return starts, entries
+
+
+@jit
 def rows_ascend(indptr: np.ndarray, indices: np.ndarray) -> bool:
     """Whether the entries of every row are in order; equal ones are."""
     for row in range(len(indptr) - 1):

@@ -3,6 +3,7 @@
 The rule is the paper's, S_l and B_l are its symbols: the sizes in its Table 1 follow from it.
 """
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,12 +13,9 @@ from gaancore.errors import GraphError
 from gaancore.graph.block import Block
 from gaancore.graph.checks import fanout_list, key_of, node_ids, read_only
 from gaancore.graph.csr import CSRGraph
-from gaancore.graph.hash_set import empty_slots, find_slot
-from gaancore.graph.philox import philox
+from gaancore.graph.hash_set import merge_ids
+from gaancore.graph.philox import HALF, LOW, philox
 from gaancore.jit import jit
-from gaancore.threads import run_ranges, split_evenly
-
-ROWS_PER_THREAD = 1024  # fewer rows are drawn sooner than another thread wakes up
 
 
 def sample_blocks(
@@ -29,7 +27,8 @@ def sample_blocks(
     subset of min(|N_i|, fanouts[l]) of its incoming edges; B_{l+1} is B_l, in its order, followed
     by the nodes that are new, in the order met. Nodes and steps draw independently.
 
-    seeds   : distinct node ids, or a bool mask (N,). None at all gives blocks without rows.
+    seeds   : node ids, or a bool mask (N,). None at all gives blocks without rows. A node that is
+              listed again is kept once, where it came first, and a UserWarning says so.
     fanouts : S_1, S_2, ..., one per layer, nearest to the seeds first; -1 takes all neighbours,
               0 takes none.
     seed    : 0 <= seed < 2^64. The result is a pure function of the arguments: the same bits for
@@ -39,15 +38,20 @@ def sample_blocks(
     Returns L blocks. The last one's destinations are the seeds; blocks[i].src_ids starts with its
     destinations, which are blocks[i + 1].src_ids; blocks[0].src_ids are the feature rows to fetch.
     A row taken whole keeps CSR order, any other the order in which Floyd's algorithm draws.
+    Memory follows the edges drawn, never the size of the graph.
     Raises GraphError for a bad node, fan-out or seed.
     """
     counts = fanout_list("sample_blocks: fanouts", fanouts)
     key = key_of("sample_blocks: seed", seed)
-    dst_ids = node_ids("sample_blocks: seeds", seeds, graph.num_nodes, repeats=not merge)
+    dst_ids = node_ids("sample_blocks: seeds", seeds, graph.num_nodes, repeats=True)
+    if merge:
+        dst_ids = _once_each(dst_ids)
     blocks = []
     for step, fanout in enumerate(counts):
-        indptr, neighbours = _draw(graph, dst_ids, fanout, key, step)
-        blocks.append(Block.from_neighbours(dst_ids, indptr, neighbours, merge=merge))
+        indptr, neighbours = _neighbours(graph, dst_ids, fanout, key, step)
+        blocks.append(
+            Block.from_neighbours(dst_ids, indptr, neighbours, graph.num_nodes, merge=merge)
+        )
         dst_ids = blocks[-1].src_ids
     return blocks[::-1]
 
@@ -69,79 +73,129 @@ def drop_edges(block: Block, rate: float, *, seed: int) -> Block:
     return Block(indptr, read_only(block.indices[kept]), block.num_src, block.src_ids)
 
 
-def _draw(
+def _once_each(seeds: np.ndarray) -> np.ndarray:
+    distinct, _ = merge_ids(np.empty(0, np.int64), seeds, seeds.size)
+    if repeats := seeds.size - distinct.size:
+        warnings.warn(
+            f"sample_blocks: seeds: {repeats} of {seeds.size} repeat a node; each is kept once",
+            stacklevel=3,
+        )
+    return read_only(distinct)
+
+
+def _neighbours(
     graph: CSRGraph, dst_ids: np.ndarray, fanout: int, key: np.uint64, step: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """indptr and node ids of the neighbours drawn for each destination."""
-    degrees = graph.indptr[dst_ids + 1] - graph.indptr[dst_ids]
+    """indptr and node ids of the neighbours drawn for each destination.
+
+    One thread draws a whole batch: two do better on two batches (see train/prefetch.py). It draws
+    first and fetches after, since fetches that wait for nothing but memory overlap.
+    """
     most = graph.num_edges if fanout == -1 else min(fanout, graph.num_edges)
-    indptr = np.zeros(dst_ids.size + 1, np.int64)
-    np.cumsum(np.minimum(degrees, most), out=indptr[1:])
-    neighbours = np.empty(indptr[-1], graph.indices.dtype)
-    bounds = split_evenly(dst_ids.size, ROWS_PER_THREAD)
-    args = (graph.indptr, graph.indices, dst_ids, indptr, neighbours, most, key, step)
-    run_ranges(_draw_rows, bounds, *args)
-    return read_only(indptr), read_only(neighbours)
+    indptr, largest = _offsets(graph.indptr, dst_ids, most)
+    if largest > LOW:
+        raise GraphError(f"sample_blocks: a node has {largest} neighbours, more than 2^32 - 1")
+    edges = _draw(graph.indptr, dst_ids, indptr, most, key, step)
+    return read_only(indptr), read_only(_fetch(graph.indices, edges))
 
 
 @jit
-def _draw_rows(
+def _offsets(
+    graph_indptr: np.ndarray, dst_ids: np.ndarray, most: int
+) -> tuple[np.ndarray, np.int64]:
+    """indptr of min(degree, most) for each destination, and the largest degree to draw from."""
+    indptr = np.zeros(len(dst_ids) + 1, np.int64)
+    largest = np.int64(0)
+    for row in range(len(dst_ids)):
+        degree = graph_indptr[dst_ids[row] + 1] - graph_indptr[dst_ids[row]]
+        indptr[row + 1] = indptr[row] + min(degree, most)
+        if degree > most:
+            largest = max(largest, degree)
+    return indptr, largest
+
+
+@jit
+def _draw(
     graph_indptr: np.ndarray,
-    graph_indices: np.ndarray,
     dst_ids: np.ndarray,
     indptr: np.ndarray,
-    neighbours: np.ndarray,
     most: int,
     key: np.uint64,
     step: int,
-    start: int,
-    stop: int,
-) -> None:
-    """Fill `neighbours` for the destinations start..stop-1."""
-    picks, slots = np.empty(0, np.int64), empty_slots(0)
-    for row in range(start, stop):
-        first_edge = graph_indptr[dst_ids[row]]
-        degree = graph_indptr[dst_ids[row] + 1] - first_edge
+) -> np.ndarray:
+    """The positions, in the graph's indices, of the edges drawn for each destination.
+
+    Each subset of a row is equally likely: Floyd's algorithm (Bentley and Floyd, CACM 30(9),
+    1987), whose time and memory follow the picks, not the degree. It has to know whether an edge
+    was picked before: `slots` is an open-addressing table of places in `edges`. Those below the
+    row's first place are left over from earlier rows and count as free, so nothing is ever cleared.
+    """
+    edges = np.empty(indptr[-1], np.int64)
+    slots = np.empty(0, np.int64)
+    for row in range(len(dst_ids)):
+        base, stop = graph_indptr[dst_ids[row]], graph_indptr[dst_ids[row] + 1]
         first = indptr[row]
-        if degree <= most:
-            for t in range(degree):
-                neighbours[first + t] = graph_indices[first_edge + t]
+        if stop - base <= most:
+            for t in range(stop - base):
+                edges[first + t] = base + t
             continue
-        if len(picks) < most:
-            picks, slots = np.empty(most, np.int64), empty_slots(most)
-        _choose(degree, picks, slots, key, step, row)
+        if len(slots) == 0:
+            slots = _free_slots(most)
+        words, more = np.uint64(0), np.uint64(0)
         for t in range(most):
-            neighbours[first + t] = graph_indices[first_edge + picks[t]]
+            if t % 4 == 0:
+                words, more = philox(key, t // 4, row, step, 0)
+            elif t % 4 == 2:
+                words = more
+            else:
+                words >>= HALF
+            last = stop - most + t
+            edge = base + _below(last - base + 1, words & LOW, key, t, row, step)
+            slot = _find(slots, edges, edge, first)
+            if slots[slot] >= first:
+                edge = last
+                slot = _find(slots, edges, edge, first)
+            slots[slot] = first + t
+            edges[first + t] = edge
+    return edges
 
 
 @jit
-def _choose(
-    degree: int, picks: np.ndarray, slots: np.ndarray, key: np.uint64, step: int, row: int
-) -> None:
-    """Fill `picks` with distinct numbers below `degree`, each subset equally likely.
+def _free_slots(most: int) -> np.ndarray:
+    """A table for rows of `most` picks, at least four slots for each."""
+    size = 8
+    while size < 4 * most:
+        size *= 2
+    return np.full(size, -1, np.int64)
 
-    Floyd's algorithm (Bentley and Floyd, CACM 30(9), 1987): time and memory follow the picks, not
-    the degree. A number in 0..last is cut from 64 random bits by the smallest mask that covers
-    `last` and drawn again when it exceeds it, so there is no bias.
+
+@jit
+def _find(slots: np.ndarray, edges: np.ndarray, edge: int, first: int) -> int:
+    """The slot that leads to `edge`, or else a free one; picks are random, so need no hashing."""
+    mask = len(slots) - 1
+    slot = edge & mask
+    while slots[slot] >= first and edges[slots[slot]] != edge:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@jit
+def _below(bound: int, word: np.uint64, key: np.uint64, t: int, row: int, step: int) -> np.int64:
+    """A number in 0..bound-1, each equally likely, from 32 random bits: the high half of
+    word * bound. If its low half is below 2^32 mod bound, other bits are drawn in place of `word`
+    (Lemire, "Fast random integer generation in an interval", TOMACS 29(1), 2019).
     """
-    slots[:] = -1
-    mask, tries, spare = np.uint64(0), 0, np.uint64(0)
-    for t in range(len(picks)):
-        last = np.uint64(degree - len(picks) + t)
-        while mask < last:
-            mask = (mask << np.uint64(1)) | np.uint64(1)
-        number = last + np.uint64(1)
-        while number > last:
-            if tries % 2 == 0:
-                word, spare = philox(key, tries // 2, row, step, 0)
-            else:
-                word = spare
-            number = word & mask
-            tries += 1
-        pick = np.int64(number)
-        slot = find_slot(slots, picks, pick)
-        if slots[slot] >= 0:
-            pick = np.int64(last)
-            slot = find_slot(slots, picks, pick)
-        picks[t] = pick
-        slots[slot] = t
+    wide, attempt = np.uint64(bound), 0
+    product = word * wide
+    while (product & LOW) < wide and (product & LOW) < (LOW + np.uint64(1)) % wide:
+        attempt += 1
+        product = (philox(key, t, row, step, attempt)[0] & LOW) * wide
+    return np.int64(product >> HALF)
+
+
+@jit
+def _fetch(graph_indices: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    neighbours = np.empty(len(edges), graph_indices.dtype)
+    for e in range(len(edges)):
+        neighbours[e] = graph_indices[edges[e]]
+    return neighbours

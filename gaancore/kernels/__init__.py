@@ -29,11 +29,15 @@ attention_backward(grad (N,K,D), out, saved, scale, rate, seed, indptr, indices,
                    t_indices, t_edge_ids) -> grad_queries, grad_keys, grad_values
 scale_heads_forward(heads (N,K,D), gates (N,K)) -> heads * gates, each head by its own number
 scale_heads_backward(grad (N,K,D), heads, gates) -> grad_heads (N,K,D), grad_gates (N,K)
+gru_update_forward(of_input (N,3D), of_state (N,3D), h (N,D), slope) -> out (N,D), saved
+    u, r = sigmoid of the first two thirds' sums; c = leaky_relu(x_c + r * h_c); (1-u) * c + u * h
+gru_update_backward(grad (N,D), h, saved, slope) -> grad_of_input, grad_of_state, grad_h
 linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
     parts: a tuple of (N,F_1), (N,F_2), ... which side by side are x (N,F); never copied together
 linear_backward(grad (N,G), out, parts, weight, slope) -> grad_parts, grad_weight, grad_bias
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
 bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64), grad of the sum
+softmax_cross_entropy(logits (N,C), targets (N,) int64) -> the same of one class in C, C > 0
 adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps, step): in place
 
 Empty segment: sum, mean and max are 0 (max with winner -1, and no gradient); softmax writes

@@ -22,6 +22,8 @@ __all__ = [
     "bce_with_logits",
     "dropout",
     "edge_dot",
+    "gru_update_backward",
+    "gru_update_forward",
     "linear_backward",
     "linear_forward",
     "matmul",
@@ -34,6 +36,7 @@ __all__ = [
     "segment_softmax_backward",
     "segment_softmax_forward",
     "segment_weighted_sum",
+    "softmax_cross_entropy",
 ]
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -231,6 +234,24 @@ def scale_heads_backward(grad: np.ndarray, heads: np.ndarray, gates: np.ndarray)
     return grad_heads, grad_gates
 
 
+def gru_update_forward(
+    of_input: np.ndarray, of_state: np.ndarray, h: np.ndarray, slope: float
+) -> Pair:
+    out, saved = np.empty_like(h), np.empty((h.shape[0], 4 * h.shape[1]), h.dtype)
+    args = (of_input, of_state, h, h.dtype.type(slope), out, saved)
+    threads.share_rows(elementwise.gru_update_forward, len(h), 8 * h.shape[1], *args)
+    return out, saved
+
+
+def gru_update_backward(grad: np.ndarray, h: np.ndarray, saved: np.ndarray, slope: float) -> Triple:
+    grad_h = np.empty_like(h)
+    wide = (h.shape[0], 3 * h.shape[1])
+    grad_x, grad_m = np.empty(wide, h.dtype), np.empty(wide, h.dtype)
+    args = (grad, h, saved, h.dtype.type(slope), grad_x, grad_m, grad_h)
+    threads.share_rows(elementwise.gru_update_backward, len(h), 8 * h.shape[1], *args)
+    return grad_x, grad_m, grad_h
+
+
 def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:
     out = np.empty_like(x)
     args = (x.reshape(-1), out.reshape(-1), *_dropout_constants(x.dtype, rate), np.uint64(seed))
@@ -242,6 +263,14 @@ def bce_with_logits(logits: np.ndarray, targets: np.ndarray) -> tuple[float, np.
     grad = np.empty_like(logits)
     losses = np.empty(logits.shape[0], logits.dtype)
     threads.share_rows(elementwise.bce_with_logits, *logits.shape, logits, targets, grad, losses)
+    return float(losses.sum(dtype=np.float64)), grad
+
+
+def softmax_cross_entropy(logits: np.ndarray, targets: np.ndarray) -> tuple[float, np.ndarray]:
+    grad = np.empty_like(logits)
+    losses = np.empty(logits.shape[0], logits.dtype)
+    args = (logits, targets, grad, losses)
+    threads.share_rows(elementwise.softmax_cross_entropy, *logits.shape, *args)
     return float(losses.sum(dtype=np.float64)), grad
 
 

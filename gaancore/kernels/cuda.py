@@ -260,6 +260,16 @@ def bce_with_logits(logits: Array, targets: Array) -> tuple[float, Array]:
     return float(total[0]), grad
 
 
+def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[float, Array]:
+    xp, (N, C) = array_module(logits), logits.shape
+    grad, total = xp.empty((N, C), logits.dtype), xp.empty(1, np.float64)
+    losses, team = xp.empty(N, np.float64), power_of_two(C)
+    args = (logits, targets, i64(N), i32(C), i32(team), grad, losses)
+    launch("softmax_cross_entropy", "softmax_cross_entropy", logits, N * team, *args)
+    launch("bce_with_logits", "sum_blocks", logits, 1, losses, i32(N), total)
+    return float(total[0]), grad
+
+
 def adam_step(
     parameter: Array,
     grad: Array,

@@ -1,13 +1,29 @@
-"""Which nodes a training step is about, and the blocks that lead to them."""
+"""Which nodes a training step is about, the blocks that lead to them, and what goes in."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from gaancore.data.dataset import NodeDataset
+from gaancore.data.features import Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
 from gaancore.seeding import derive_seed, generator
 from gaancore.train.settings import Settings
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All that a step needs: made on the host, ahead of the step if need be.
+
+    x (num_src of the outermost block, F) float32; labels as in a dataset, a row for each seed.
+    """
+
+    seeds: np.ndarray
+    blocks: list[Block]
+    x: np.ndarray
+    labels: np.ndarray
 
 
 class Batches:
@@ -20,13 +36,18 @@ class Batches:
     Raises DataError for whole graphs if an edge leads from one to another.
     """
 
-    def __init__(self, view: NodeDataset, settings: Settings, num_layers: int) -> None:
+    def __init__(
+        self, view: NodeDataset, features: Features, settings: Settings, num_layers: int
+    ) -> None:
         self.graph = view.graph
+        self.features = features
+        self.labels = view.labels
         self.settings = settings
         self.fanouts = settings.fanouts[:num_layers]
         self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
         self.num_nodes = view.num_nodes
         self._whole: dict[int, Block] = {}
+        self._order = (-1, np.zeros(0, np.int64))
 
     @property
     def steps_per_epoch(self) -> int:
@@ -34,11 +55,25 @@ class Batches:
 
     def seeds(self, epoch: int, step: int) -> np.ndarray:
         """The nodes whose loss step number `step` of `epoch` is about."""
-        rng = generator(self.settings.seed, "order", epoch)
+        drawn, order = self._order
+        if drawn != epoch:
+            rng = generator(self.settings.seed, "order", epoch)
+            order = rng.permutation(len(self.groups) or self.num_nodes)
+            self._order = (epoch, order)
         if self.groups:
-            return self.groups[rng.permutation(len(self.groups))[step]]
+            return self.groups[order[step]]
         size = self.settings.batch_size
-        return rng.permutation(self.num_nodes)[step * size : (step + 1) * size]
+        return order[step * size : (step + 1) * size]
+
+    def batch(self, number: int) -> Batch:
+        """Step `number` of the run, counted from 0. Several threads may make batches at once."""
+        epoch, step = divmod(number, self.steps_per_epoch)
+        seeds = self.seeds(epoch, step)
+        blocks = self.blocks(seeds, epoch, step)
+        for block in blocks:
+            _ = block.transpose  # the gradient will ask for it
+        x = self.features[blocks[0].src_ids if blocks else seeds]
+        return Batch(seeds, blocks, x, self.labels[seeds])
 
     def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
         """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""

@@ -12,7 +12,6 @@ def build_model(settings: Settings, num_features: int, num_classes: int) -> Mode
     rng = generator(settings.seed, "init")
     if settings.model == "fnn":
         return FeedForward(num_features, num_classes, hidden_dim=settings.hidden_dim, rng=rng)
-    layers = len(settings.fanouts)
     return NodeClassifier(
         num_features,
         num_classes,
@@ -20,9 +19,9 @@ def build_model(settings: Settings, num_features: int, num_classes: int) -> Mode
         variant=settings.variant,
         embed_dim=settings.embed_dim,
         out_dim=settings.out_dim,
-        num_heads=[settings.num_heads] * layers,
+        num_heads=settings.heads,
         key_dim=settings.key_dim,
-        value_dims=[settings.values_per_head] * layers,
+        value_dims=settings.value_dims,
         gate_dim=settings.gate_dim,
         dropout=settings.dropout,
         attention_dropout=settings.attention_dropout,

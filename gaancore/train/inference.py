@@ -1,23 +1,34 @@
-"""Outputs for any set of nodes, layer by layer over whole neighbourhoods, in bounded memory."""
+"""Outputs for any set of nodes, from whole neighbourhoods or drawn ones, in bounded memory.
 
-from collections.abc import Callable, Iterator
+`features` is the matrix (N, F), or a Features that stands for it: only rows in use are fetched.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from gaancore.data.features import Features
+from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
+from gaancore.graph.sampler import sample_blocks
 from gaancore.models.node_classifier import FeedForward
+from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor, no_grad
 from gaancore.train.build import Model
+from gaancore.train.prefetch import Prefetch
 
-EDGES_AT_A_TIME = 1_000_000  # of a layer; a node with more neighbours makes a chunk of its own
+EDGES_AT_A_TIME = 16_000_000  # of a layer; a node with more neighbours makes a chunk of its own
 ROWS_AT_A_TIME = 65_536  # of a layer without edges
 
+Matrix = np.ndarray | Features
 
-def infer(model: Model, graph: CSRGraph, features: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+
+def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) -> np.ndarray:
     """Logits (len(nodes), classes) from the whole neighbourhoods of `nodes`, without dropout.
 
-    Each layer is computed once for each node that the next one needs, a chunk of rows at a time:
-    memory is one vector per node of the widest layer, plus one chunk's edges and sources.
+    Each layer is computed once for each node that the next one needs, a chunk of rows at a time.
+    Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
+    layer, and some 16 + 4 K bytes for each edge of a chunk.
     """
     with no_grad():
         if isinstance(model, FeedForward):
@@ -33,6 +44,33 @@ def infer(model: Model, graph: CSRGraph, features: np.ndarray, nodes: np.ndarray
                 parts.append(model.layer(number, Tensor(h[row_of[block.src_ids]]), block).data)
             h = np.concatenate(parts)
         return _in_chunks(model.head, h, np.arange(nodes.size))
+
+
+def infer_sampled(
+    model: Model,
+    graph: CSRGraph,
+    features: Matrix,
+    nodes: np.ndarray,
+    fanouts: Sequence[int],
+    *,
+    batch_size: int,
+    seed: int,
+    prefetch: int,
+) -> np.ndarray:
+    """The same from up to fanouts[l] neighbours at step l, drawn once (as the paper tests Reddit).
+
+    Batches of `batch_size` nodes; the draw is a function of (seed, batch). Memory is that of a
+    training step without gradients, for each of `prefetch` batches made ahead and the one in use.
+    """
+    starts = range(0, max(1, nodes.size), batch_size)
+
+    def batch(start: int) -> tuple[np.ndarray, list[Block]]:
+        key = derive_seed(seed, "evaluation", start)
+        blocks = sample_blocks(graph, nodes[start : start + batch_size], fanouts, seed=key)
+        return features[blocks[0].src_ids], blocks
+
+    with no_grad(), Prefetch(batch, iter(starts), depth=prefetch) as batches:
+        return np.concatenate([model(Tensor(x), blocks).data for x, blocks in batches])
 
 
 def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int) -> list[np.ndarray]:
@@ -62,7 +100,7 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
         start = stop
 
 
-def _in_chunks(layer: Callable[[Tensor], Tensor], x: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _in_chunks(layer: Callable[[Tensor], Tensor], x: Matrix, rows: np.ndarray) -> np.ndarray:
     starts = range(0, max(1, rows.size), ROWS_AT_A_TIME)
     return np.concatenate(
         [layer(Tensor(x[rows[start : start + ROWS_AT_A_TIME]])).data for start in starts]

@@ -10,10 +10,32 @@ from gaancore.data.raw import SelfLoops, Unflagged
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
 
+# Widths that the paper's parameter counts pin: K d_v of attention, d_v of each
+# head of a pairwise sum, d_v of a pool.
+VALUE_WIDTHS = {"ppi": (256, 64, 512), "reddit": (512, 256, 1024)}
+
+# Where Reddit departs from PPI in section 5.1: features standardised on the training nodes,
+# projected to 256; d_a 32; 25 neighbours of each seed, then 10; Adam from 0.001 down to 0.0001,
+# patience 4 and 10, clipped at 1.0.
+REDDIT: dict[str, Any] = {
+    "unflagged": "error",  # public copies differ in what becomes of these nodes
+    "normalize": "standard",
+    "embed_dim": 256,
+    "key_dim": 32,
+    "fanouts": (25, 10),
+    "lr": 0.001,
+    "lr_floor": 0.0001,
+    "decay_patience": 4,
+    "stop_patience": 10,
+    "clip_norm": 1.0,
+}
+
 
 @dataclass(frozen=True)
 class Settings:
     """What a run is made of. Sections are those of the paper (GaAN, UAI 2018).
+
+    The defaults are PPI's, section 5.1; task_settings gives those of a task.
 
     The two variants differ in the gate, the scale of the scores and the order of concatenation
     (see nn/), and in what patience counts: `paper` epochs, `released` validations, one per 100
@@ -29,8 +51,9 @@ class Settings:
     embed_dim: int = 64
     out_dim: int = 128
     num_heads: int = 8  # K
+    first_heads: int = 0  # of the first layer, if not K
     key_dim: int = 24  # d_a
-    value_dim: int = 0  # d_v; 0: 256 / K for attention, 64 for pairwise sums, 512 for pools
+    value_dim: int = 0  # d_v; 0: as VALUE_WIDTHS says
     gate_dim: int = 64  # d_m
     hidden_dim: int = 1024  # of the two-layer network
     dropout: float = 0.1  # after each aggregator
@@ -41,6 +64,7 @@ class Settings:
     batch: str = "seeds"  # or "graphs": whole graphs until a step has `batch_size` nodes
     batch_size: int = 512
     fanouts: tuple[int, ...] = (-1, -1)  # S_1, S_2; -1 = all neighbours
+    eval_fanouts: tuple[int, ...] = (-1,)  # for scores; one number stands for every step
 
     # Optimisation, section 5.1: Adam, rate 0.01 halved down to 0.001 on a plateau.
     lr: float = 0.01
@@ -62,13 +86,21 @@ class Settings:
         _check(self)
 
     @property
-    def values_per_head(self) -> int:
-        """d_v: the paper keeps K d_v = 256 for attention as K changes (table 4)."""
+    def heads(self) -> list[int]:
+        """Of each layer, from the features to the seeds."""
+        return [self.first_heads or self.num_heads] + [self.num_heads] * (len(self.fanouts) - 1)
+
+    @property
+    def value_dims(self) -> list[int]:
+        """d_v of each layer: the paper keeps K d_v of attention as K changes."""
+        attention, pairwise, pool = VALUE_WIDTHS[self.task]
         if self.value_dim:
-            return self.value_dim
+            return [self.value_dim] * len(self.fanouts)
         if self.model in ("avg-pool", "max-pool"):
-            return 512
-        return 64 if self.model.startswith("pairwise") else max(1, 256 // self.num_heads)
+            return [pool] * len(self.fanouts)
+        if self.model.startswith("pairwise"):
+            return [pairwise] * len(self.fanouts)
+        return [max(1, attention // heads) for heads in self.heads]
 
     def steps_between_validations(self, num_nodes: int, steps_per_epoch: int) -> int:
         """How many steps lie between two validations of a run over `num_nodes` training nodes.
@@ -104,6 +136,33 @@ def with_changes(settings: Settings, *layers: tuple[str, dict[str, Any]]) -> Set
     except SettingsError as error:
         culprit = blame.get(str(error).partition(":")[0])
         raise SettingsError(f"{culprit}: {error}" if culprit else str(error)) from None
+
+
+def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> Settings:
+    """The paper's settings for `task` with the changes of `layers` (see with_changes).
+
+    On Reddit some depend on what the layers ask for. The parameter counts pin one head in the
+    first layer of attention, and 4 heads of a pairwise sum where the text says 8; the released
+    configuration drops half of the attention weights, the text none; and scores are drawn with
+    the fan-outs of training.
+    """
+    asked = {name: value for _, changes in layers for name, value in changes.items()}
+    settings = Settings(task=task)
+    if task == "reddit":
+        model = asked.get("model", settings.model)
+        attends = model in ("gaan", "attention")
+        released = asked.get("variant", settings.variant) == "released"
+        settings = replace(
+            settings,
+            **REDDIT,
+            num_heads=4 if attends or released else 8,
+            first_heads=1 if attends else 0,
+            attention_dropout=0.5 if attends and released else 0.0,
+        )
+    settings = with_changes(settings, *layers)
+    if task == "reddit" and "eval_fanouts" not in asked:
+        settings = replace(settings, eval_fanouts=settings.fanouts)
+    return settings
 
 
 def shipped_recipes() -> list[str]:
@@ -158,7 +217,7 @@ def _convert(where: str, name: str, value: Any, kind: type) -> Any:
 
 def _check(s: Settings) -> None:
     choices = {
-        "task": ("ppi",),
+        "task": tuple(VALUE_WIDTHS),
         "model": MODELS,
         "variant": VARIANTS,
         "batch": ("seeds", "graphs"),
@@ -175,7 +234,15 @@ def _check(s: Settings) -> None:
     for name in (*positive, "batch_size"):
         if getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 1 or more, got {getattr(s, name)}")
-    for name in ("value_dim", "seed", "epochs", "decay_patience", "stop_patience", "clip_norm"):
+    for name in (
+        "first_heads",
+        "value_dim",
+        "seed",
+        "epochs",
+        "decay_patience",
+        "stop_patience",
+        "clip_norm",
+    ):
         if not getattr(s, name) >= 0:  # NaN is not
             raise SettingsError(f"{name}: expected 0 or more, got {getattr(s, name)}")
     for name in ("dropout", "attention_dropout", "edge_dropout", "lr_cooldown"):
@@ -190,7 +257,13 @@ def _check(s: Settings) -> None:
         raise SettingsError("lr_cooldown: needs a number of epochs to count back from; set epochs")
     if s.model != "fnn" and not s.fanouts:
         raise SettingsError("fanouts: expected one number per aggregator, such as -1,-1")
-    if any(fanout < -1 for fanout in s.fanouts):
-        raise SettingsError(f"fanouts: expected -1 (all) or 0 and more, got {s.fanouts}")
+    for name in ("fanouts", "eval_fanouts"):
+        if any(fanout < -1 for fanout in getattr(s, name)):
+            raise SettingsError(f"{name}: expected -1 (all) or 0 and more, got {getattr(s, name)}")
+    if len(s.eval_fanouts) not in (1, len(s.fanouts)):
+        raise SettingsError(
+            f"eval_fanouts: expected one number, or as many as fanouts {s.fanouts}, "
+            f"got {s.eval_fanouts}"
+        )
     if s.validate_every < -1:
         raise SettingsError(f"validate_every: expected -1, 0 or more, got {s.validate_every}")

@@ -165,6 +165,18 @@ def test_a_grid_that_is_too_small_steps_until_all_is_done(kernels, monkeypatch, 
 
 
 @DTYPES
+@pytest.mark.parametrize("shape", [(5, 41), (300, 2), (3, 1), (2, 33), (0, 4)], ids=str)
+def test_the_loss_of_one_class_is_that_of_the_cpu(kernels, dtype, shape):
+    rng = np.random.default_rng(0)
+    logits = (10 * rng.standard_normal(shape)).astype(dtype)
+    targets = rng.integers(0, shape[1], shape[0])
+    total, grad = kernels.softmax_cross_entropy(logits, targets)
+    wanted, wanted_grad = cpu.softmax_cross_entropy(logits, targets)
+    assert total == pytest.approx(wanted, rel=1e-5 if dtype == np.float32 else 1e-12)
+    assert_allclose(grad, wanted_grad, atol=1e-6 if dtype == np.float32 else 1e-14)
+
+
+@DTYPES
 def test_rows_that_start_off_a_16_byte_address_are_read_one_by_one(kernels, dtype):
     block = block_with_degrees(4, 0, 7)
     weights, plain = np.ones((11, 1), dtype), np.arange(400, dtype=dtype)
@@ -191,11 +203,14 @@ def test_every_schedule_build_and_run_gives_the_same_bits(emulated, monkeypatch,
             monkeypatch.setattr(module, "array_module", lambda x: device)
         x = np.random.default_rng(3).standard_normal((300, 9)).astype(dtype)
         loss, grad = cuda.bce_with_logits(x, (x > 0).astype(np.uint8))
+        class_loss, class_grad = cuda.softmax_cross_entropy(x, np.arange(300) % 9)
         grads = cuda.linear_backward(x, x, (x,), np.eye(9, dtype=dtype), 0.1)
         return {
             **results(cuda, block, dtype, rate=0.5),
             "loss": np.array(loss),
             "loss gradient": grad,
+            "loss of one class": np.array(class_loss),
+            "gradient of one class": class_grad,
             "bias gradient": grads[2],
         }
 

@@ -12,12 +12,10 @@ from gaancore.data import (
     TRAIN,
     VALIDATION,
     NodeDataset,
-    apply_normalization,
     load_ppi,
-    normalize,
 )
 from gaancore.data.raw import RawDataset, make_dataset
-from gaancore.errors import DataError, SettingsError, ShapeError
+from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 
@@ -159,61 +157,3 @@ def _with_labels(dataset: NodeDataset, labels: np.ndarray) -> RawDataset:
         node_ids=dataset.node_ids,
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), "drawn"),
     )
-
-
-def with_features(features: np.ndarray, split: list[int]) -> NodeDataset:
-    return dataset_of([], np.array(split), features, np.ones((len(split), 2), int))
-
-
-def test_standard_features_worked_by_hand() -> None:
-    dataset = with_features(np.array([[1.0, 7.0], [3.0, 7.0], [9.0, 8.0]]), [0, 0, 2])
-    scaled, (mean, scale) = normalize(dataset, "standard")
-    assert mean.tolist() == [2.0, 7.0]
-    assert scale.tolist() == [1.0, 1.0]  # the second column is constant in training: only centred
-    assert scaled.features.tolist() == [[-1.0, 0.0], [1.0, 0.0], [7.0, 1.0]]
-    assert scaled.features.dtype == np.float32
-    assert mean.dtype == scale.dtype == np.float64
-
-
-def test_an_outlier_outside_the_training_nodes_changes_no_statistic() -> None:
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((30, 4))
-    split = [0] * 20 + [1] * 5 + [2] * 5
-    _, before = normalize(with_features(features, split), "standard")
-    features[20:] = 1e6
-    _, after = normalize(with_features(features, split), "standard")
-    for a, b in zip(before, after, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
-@given(seed=seeds(), shift=st.sampled_from([0.0, 1.0, 1e4]))
-def test_standard_training_features_have_mean_0_and_deviation_1(seed: int, shift: float) -> None:
-    features = np.random.default_rng(seed).standard_normal((50, 3)) * [0.1, 1, 9] + shift
-    dataset, (mean, scale) = normalize(with_features(features, [0] * 40 + [2] * 10), "standard")
-    seen = dataset.features[:40].astype(np.float64)
-    np.testing.assert_allclose(seen.mean(axis=0), 0, atol=1e-6)
-    np.testing.assert_allclose(seen.std(axis=0), 1, rtol=1e-6)
-    stored = features.astype(np.float32).astype(np.float64)
-    np.testing.assert_allclose(dataset.features, (stored - mean) / scale, rtol=1e-6)
-
-
-@pytest.mark.parametrize("value", [0.0, 0.1, -3e5, 1e-20])
-def test_a_constant_column_is_centred_and_never_divided_by_zero(value: float) -> None:
-    features = np.full((7, 1), value)
-    dataset, (_, scale) = normalize(with_features(features, [0] * 7), "standard")
-    assert scale.tolist() == [1.0]
-    np.testing.assert_allclose(dataset.features, 0, atol=1e-9)
-
-
-def test_features_are_left_alone_on_request() -> None:
-    features = np.array([[1.0, 7.0], [3.0, 7.0]])
-    dataset, (mean, scale) = normalize(with_features(features, [0, 0]), "none")
-    np.testing.assert_array_equal(dataset.features, features)
-    np.testing.assert_array_equal(apply_normalization(features, mean, scale), features)
-    with pytest.raises(SettingsError, match="normalize: expected one of none, standard"):
-        normalize(dataset, "minmax")
-
-
-def test_statistics_of_other_features_are_refused() -> None:
-    with pytest.raises(ShapeError, match=r"expected \(N, 3\), got \(4, 2\)"):
-        apply_normalization(np.zeros((4, 2)), np.zeros(3), np.ones(3))

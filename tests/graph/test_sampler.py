@@ -157,7 +157,6 @@ def test_a_hub_gives_as_many_neighbours_as_asked_up_to_all_but_one():
     [
         ([3, 102012], r"seeds\[0\]: node 3 is not in the graph, expected ids 0 to 2"),
         ([0, -1], r"seeds\[1\]: node -1 is not in the graph"),
-        ([0, 2, 0, 2], r"seeds\[2\]: node 0 is listed twice"),
         ([0.5], "seeds: expected integers, got dtype float64"),
         ([[0]], r"seeds: expected one dimension, got shape \(1, 1\)"),
     ],
@@ -188,6 +187,13 @@ def test_a_seed_that_is_no_64_bit_number_is_refused(seed):
         sample_blocks(random_graph(5, 10), [0], [1], seed=seed)
 
 
+def test_seeds_that_repeat_are_kept_once_where_they_came_first_and_it_is_said():
+    graph = random_graph(20, 100)
+    with pytest.warns(UserWarning, match="2 of 5 repeat a node; each is kept once"):
+        repeated = sample_blocks(graph, [7, 2, 7, 5, 2], [3, 2], seed=4)
+    assert_same_blocks(repeated, sample_blocks(graph, [7, 2, 5], [3, 2], seed=4))
+
+
 def test_seeds_may_repeat_when_nothing_is_merged():
     (block,) = sample_blocks(random_graph(5, 20), [2, 2], [1], seed=0, merge=False)
     assert block.src_ids[:2].tolist() == [2, 2]
@@ -198,6 +204,32 @@ def test_the_caller_keeps_the_right_to_change_the_seeds():
     (block,) = sample_blocks(random_graph(5, 20), nodes, [1], seed=0)
     nodes[0] = 4
     assert block.src_ids[0] == 1
+
+
+def test_a_fanout_of_a_million_takes_the_rows_there_are_and_no_more_memory_than_they_need():
+    graph = random_graph(300, 6000)
+    million = sample_blocks(graph, np.arange(5), [10**6, 10**6], seed=0)
+    assert_same_blocks(million, sample_blocks(graph, np.arange(5), [-1, -1], seed=0))
+
+
+def test_a_million_of_a_hub_with_a_few_more_are_distinct():
+    degree, fanout = 1_000_003, 10**6
+    indptr = np.full(degree + 1, degree)
+    indptr[0] = 0
+    hub = CSRGraph(indptr, np.arange(degree, dtype=np.int32))
+    (block,) = sample_blocks(hub, [0], [fanout], seed=3)
+    assert block.num_edges == fanout
+    assert np.unique(block.src_ids[block.indices]).size == fanout
+
+
+def test_a_row_too_long_for_32_random_bits_is_refused_unless_it_is_taken_whole():
+    graph = object.__new__(CSRGraph)
+    graph.indptr = np.array([0, 2**32, 2**32])
+    graph.indices = np.broadcast_to(np.int32(1), 2**32)  # no memory behind it
+    with pytest.raises(GraphError, match="a node has 4294967296 neighbours, more than 2"):
+        sample_blocks(graph, [0], [5], seed=0)
+    (block,) = sample_blocks(graph, [1], [5], seed=0)
+    assert block.num_edges == 0
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from gaancore.graph import Block, CSRGraph, sample_blocks
+from gaancore.graph.sampler import _below
 
 
 def complete_rows(num_rows: int, degree: int) -> CSRGraph:
@@ -44,6 +45,44 @@ def test_every_position_of_a_long_row_is_drawn_equally_often():
     # Ten of forty without replacement: the counts vary by 3/4 of what independent draws would.
     statistic = np.sum((observed - 250.0) ** 2) / (250.0 * 0.75) * 39 / 40
     assert stats.chi2.sf(statistic, 39) > 1e-3
+
+
+@pytest.mark.parametrize(("degree", "fanout"), [(16, 15), (26, 25), (11, 10), (17, 15)])
+def test_all_subsets_just_smaller_than_a_row_are_equally_likely(degree, fanout):
+    graph = complete_rows(8000, degree)
+    (block,) = sample_blocks(graph, np.arange(8000), [fanout], seed=5)
+    everything = set(range(degree))
+    left_out = [tuple(sorted(everything - set(s))) for s in subsets(block, range(8000))]
+    assert p_value(left_out, list(combinations(range(degree), degree - fanout))) > 1e-3
+
+
+def test_all_pairs_of_a_hubs_quarters_are_equally_likely():
+    """A hub of 20,000 neighbours: which quarter of them the first of two draws falls into."""
+    graph = complete_rows(1, 20_000)
+    drawn = np.array(
+        [sample_blocks(graph, [0], [2], seed=seed)[0].src_ids[1:] for seed in range(6400)]
+    )
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+    quarters = [tuple(row) for row in drawn // 5000]
+    assert p_value(quarters, [(a, b) for a in range(4) for b in range(4)]) > 1e-3
+
+
+def test_every_neighbour_of_a_hub_is_drawn_equally_often_with_a_wide_fanout():
+    graph = complete_rows(4000, 1000)
+    (block,) = sample_blocks(graph, np.arange(4000), [200], seed=8)
+    observed = np.bincount(block.src_ids[block.indices], minlength=1000)[:1000]
+    # 200 of 1000 without replacement: the counts vary by 4/5 of what independent draws would.
+    statistic = np.sum((observed - 800.0) ** 2) / (800.0 * 0.8) * 999 / 1000
+    assert 1e-3 < stats.chi2.sf(statistic, 999) < 1 - 1e-3
+
+
+def test_numbers_below_a_bound_that_does_not_divide_2_to_the_32_are_equally_likely():
+    """Three quarters of 2^32: the high half of the product alone would favour multiples of 3."""
+    bound = 3 * 2**30
+    words = np.random.default_rng(0).integers(2**32, size=9000, dtype=np.uint64)
+    numbers = [_below(bound, word, np.uint64(7), t, 0, 0) for t, word in enumerate(words)]
+    assert 0 <= min(numbers) <= max(numbers) < bound
+    assert p_value([number % 3 for number in numbers], [0, 1, 2]) > 1e-3
 
 
 @pytest.fixture(scope="module")

@@ -135,6 +135,40 @@ def test_binary_cross_entropy_of_nan_is_nan_and_of_nothing_zero(kernels):
 
 
 @DTYPES
+@pytest.mark.parametrize("C", [1, 2, 41, 70])
+def test_softmax_cross_entropy_is_log_of_the_sum_of_exponentials_minus_the_targets(
+    kernels, dtype, C
+):
+    logits = numbers(dtype, 50, C) * dtype(10)
+    targets = np.random.default_rng(1).integers(0, C, 50)
+    x = logits.astype(np.float64)
+    total, grad = kernels.softmax_cross_entropy(logits, targets)
+    expected = np.logaddexp.reduce(x, axis=1) - x[np.arange(50), targets]
+    assert total == pytest.approx(expected.sum(), rel=1e-5, abs=1e-9)
+    assert grad.dtype == dtype
+    shares = np.exp(x - np.logaddexp.reduce(x, axis=1)[:, None])
+    assert_allclose(grad, shares - np.eye(C)[targets], rtol=1e-4, atol=1e-6)
+
+
+@DTYPES
+def test_softmax_cross_entropy_of_huge_logits_is_linear_in_them(kernels, dtype):
+    logits = np.array([[1e4, -1e4, 0], [1e4, -1e4, 0], [-1e4, -1e4, -1e4]], dtype)
+    total, grad = kernels.softmax_cross_entropy(logits, np.array([0, 1, 2]))
+    assert total == pytest.approx(2e4 + np.log(3), rel=1e-6)
+    third = 1 / dtype(3)
+    assert_allclose(grad, [[0, 0, 0], [1, -1, 0], [third, third, third - 1]], rtol=1e-6)
+
+
+def test_softmax_cross_entropy_of_nan_is_nan_in_its_row_and_of_nothing_zero(kernels):
+    logits = np.array([[0, np.nan, 1], [0, 0, 0], [np.nan, 0, 0]], np.float32)
+    total, grad = kernels.softmax_cross_entropy(logits, np.array([0, 1, 2]))
+    assert np.isnan(total)
+    assert np.isnan(grad).all(axis=1).tolist() == [True, False, True]
+    total, grad = kernels.softmax_cross_entropy(np.zeros((0, 3)), np.zeros(0, np.int64))
+    assert (total, grad.shape) == (0, (0, 3))
+
+
+@DTYPES
 def test_adam_moves_a_parameter_as_its_authors_wrote_it(kernels, dtype):
     rate, beta1, beta2, eps = 0.01, 0.9, 0.999, 1e-8
     p = numbers(dtype, 4, 5)

@@ -93,6 +93,11 @@ def bce_with_logits(kernels, links, transpose):
     return np.array(total), grad
 
 
+def softmax_cross_entropy(kernels, links, transpose):
+    total, grad = kernels.softmax_cross_entropy(numbers(S, F), np.arange(S) % F)
+    return np.array(total), grad
+
+
 def adam_step(kernels, links, transpose):
     p, m, v = numbers(S, F), numbers(S, F + 1)[:, 1:].copy(), np.abs(numbers(S + 1, F)[1:])
     kernels.adam_step(p, numbers(S, F), m, v, 0.01, 0.9, 0.999, 1e-8, 3)
@@ -103,7 +108,8 @@ EVERY_KERNEL = pytest.mark.parametrize(
     "work",
     [
         softmax, weighted_sum, edge_dot, mean, maximum, attention,
-        linear, matmul, scale_heads, dropout, bce_with_logits, adam_step,
+        linear, matmul, scale_heads, dropout, bce_with_logits, softmax_cross_entropy,
+        adam_step,
     ],
     ids=lambda work: work.__name__,
 )  # fmt: skip

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
+from gaancore.train.build import build_model
+from gaancore.train.settings import task_settings
 
 RNG = np.random.default_rng(0)
 PPI = {"in_dim": 50, "num_classes": 121, "embed_dim": 64, "key_dim": 24}
@@ -92,3 +94,29 @@ def test_without_a_gate_both_readings_have_the_same_count(model):
         for variant in ("paper", "released")
     }
     assert len(counts) == 1
+
+
+@pytest.mark.parametrize(("task", "model", "heads", "value_dims", "count"), TABLE)
+def test_the_settings_of_a_task_build_the_row(task, model, heads, value_dims, count):
+    name = "ppi" if task is PPI else "reddit"
+    changes = {"model": model} | ({"num_heads": heads[1]} if "pool" not in model else {})
+    settings = task_settings(name, ("test", changes))
+    assert build_model(settings, task["in_dim"], task["num_classes"]).num_parameters == count
+
+
+@pytest.mark.parametrize(("in_dim", "classes", "count"), FEED_FORWARD)
+def test_the_settings_of_a_task_build_the_feed_forward_network(in_dim, classes, count):
+    settings = task_settings("ppi" if in_dim == 50 else "reddit", ("test", {"model": "fnn"}))
+    assert build_model(settings, in_dim, classes).num_parameters == count
+
+
+def test_without_being_asked_for_heads_reddits_models_are_those_of_its_table():
+    counts = {"gaan": 645_166, "attention": 587_241, "pairwise-sigmoid": 965_289}
+    for model, count in counts.items():
+        settings = task_settings("reddit", ("test", {"model": model}))
+        assert build_model(settings, 602, 41).num_parameters == count
+
+
+def test_the_printed_gate_gives_its_own_count_on_reddit():
+    settings = task_settings("reddit", ("test", {"variant": "paper"}))
+    assert build_model(settings, 602, 41).num_parameters == 613_806

@@ -143,8 +143,8 @@ def test_the_mean_is_a_weighted_sum_divided_by_the_degree(block, F, rng):
 def test_merged_nodes_gather_the_gradients_of_all_their_appearances():
     """Two seeds that share neighbour 7: merged, it is one source; unmerged, it is two."""
     seeds_, indptr, neighbours = np.array([3, 5]), np.array([0, 2, 4]), np.array([7, 8, 7, 5])
-    merged = Block.from_neighbours(seeds_, indptr, neighbours)
-    apart = Block.from_neighbours(seeds_, indptr, neighbours, merge=False)
+    merged = Block.from_neighbours(seeds_, indptr, neighbours, 9)
+    apart = Block.from_neighbours(seeds_, indptr, neighbours, 9, merge=False)
     rng = np.random.default_rng(0)
     features, weights, grad = rng.random((9, 1, 5)), rng.random((4, 1)), rng.random((2, 1, 5))
 

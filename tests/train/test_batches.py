@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from small_run import NODES, small_dataset, small_settings
 
-from gaancore.data import TRAIN
+from gaancore.data import TRAIN, Features, feature_statistics
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.train.batches import Batches
@@ -19,7 +19,9 @@ MODES = pytest.mark.parametrize("mode", ["seeds", "graphs"])
 
 
 def batches(layers: int = 2, view=VIEW, **changes) -> Batches:
-    return Batches(view, small_settings(**changes), layers)
+    as_they_are = feature_statistics(view, "none")
+    features = Features(view.features, *as_they_are)
+    return Batches(view, features, small_settings(**changes), layers)
 
 
 def epoch_of(b: Batches, epoch: int) -> list[np.ndarray]:

@@ -11,6 +11,7 @@ from gaancore.train.settings import (
     differences,
     read_config,
     shipped_recipes,
+    task_settings,
     with_changes,
 )
 
@@ -18,22 +19,57 @@ from gaancore.train.settings import (
 def test_the_defaults_are_the_papers_for_ppi():
     s = Settings()
     assert (s.embed_dim, s.out_dim, s.num_heads, s.key_dim, s.gate_dim) == (64, 128, 8, 24, 64)
-    assert (s.values_per_head, s.batch_size, s.fanouts, s.dropout) == (32, 512, (-1, -1), 0.1)
+    assert (s.value_dims, s.batch_size, s.fanouts, s.dropout) == ([32, 32], 512, (-1, -1), 0.1)
     assert (s.lr, s.lr_floor, s.lr_factor) == (0.01, 0.001, 0.5)
     assert (s.decay_patience, s.stop_patience, s.clip_norm) == (15, 30, 0)
     assert (s.model, s.variant, s.attention_dropout, s.normalize) == ("gaan", "released", 0, "none")
 
 
+def test_reddits_defaults_are_the_papers():
+    s = task_settings("reddit")
+    assert (s.normalize, s.embed_dim, s.out_dim, s.key_dim, s.gate_dim) == (
+        "standard",
+        256,
+        128,
+        32,
+        64,
+    )
+    assert (s.heads, s.value_dims) == ([1, 4], [512, 128])
+    assert (s.batch_size, s.fanouts, s.eval_fanouts) == (512, (25, 10), (25, 10))
+    assert (s.dropout, s.attention_dropout, s.clip_norm) == (0.1, 0.5, 1.0)
+    assert (s.lr, s.lr_floor, s.lr_factor) == (0.001, 0.0001, 0.5)
+    assert (s.decay_patience, s.stop_patience, s.unflagged) == (4, 10, "error")
+    assert s.steps_between_validations(153_431, 300) == 100
+    assert task_settings("ppi") == Settings()
+
+
+def test_on_reddit_what_the_text_and_the_counts_say_differs():
+    asked = ("--set", {"variant": "paper", "model": "pairwise-tanh"})
+    as_printed = task_settings("reddit", asked)
+    assert (as_printed.heads, as_printed.value_dims) == ([8, 8], [256, 256])
+    assert task_settings("reddit", ("--variant", {"variant": "paper"})).attention_dropout == 0
+    assert task_settings("reddit", ("--model", {"model": "avg-pool"})).attention_dropout == 0
+    assert task_settings("reddit", ("--heads", {"num_heads": 2})).heads == [1, 2]
+
+
+def test_reddit_is_scored_with_the_fanouts_of_training_unless_others_are_asked_for():
+    wider = ("--fanouts", {"fanouts": "50,20"})
+    assert task_settings("reddit", wider).eval_fanouts == (50, 20)
+    assert task_settings("reddit", wider, ("a", {"eval_fanouts": "-1"})).eval_fanouts == (-1,)
+    assert task_settings("ppi", wider).eval_fanouts == (-1,)
+    assert task_settings("reddit", ("a", {"fanouts": (5, 5, 5)})).eval_fanouts == (5, 5, 5)
+
+
 @pytest.mark.parametrize("heads", [1, 2, 4, 8])
 def test_the_width_of_attention_values_is_256_over_all_heads(heads):
-    assert Settings(num_heads=heads).values_per_head * heads == 256
-    assert Settings(num_heads=heads, model="attention").values_per_head * heads == 256
+    for model in ("gaan", "attention"):
+        assert Settings(num_heads=heads, model=model).value_dims == [256 // heads] * 2
 
 
 def test_the_other_models_have_the_widths_that_the_parameter_counts_pin():
-    assert Settings(model="max-pool").values_per_head == 512
-    assert Settings(model="pairwise-tanh").values_per_head == 64
-    assert Settings(model="pairwise-tanh", value_dim=7).values_per_head == 7
+    assert Settings(model="max-pool").value_dims == [512, 512]
+    assert Settings(model="pairwise-tanh").value_dims == [64, 64]
+    assert Settings(model="pairwise-tanh", value_dim=7).value_dims == [7, 7]
 
 
 def test_patience_counts_hundreds_of_steps_of_512_nodes_as_released_and_epochs_as_printed():
@@ -79,6 +115,13 @@ REFUSED = {
     "one fan-out": ({"fanouts": 5}, "fanouts: expected numbers such as 25,10, got 5"),
     "no fan-outs": ({"fanouts": []}, "fanouts: expected one number per aggregator, such as -1,-1"),
     "a low fan-out": ({"fanouts": "-2,1"}, "fanouts: expected -1 (all) or 0 and more, got (-2, 1)"),
+    "eval fan-outs": ({"eval_fanouts": "-3"}, "eval_fanouts: expected -1 (all) or 0 and more, got"),
+    "three for two": (
+        {"eval_fanouts": "1,2,3"},
+        "eval_fanouts: expected one number, or as many as",
+    ),
+    "another task": ({"task": "cora"}, "task: expected one of ppi, reddit, got 'cora'"),
+    "negative heads": ({"first_heads": -1}, "first_heads: expected 0 or more, got -1"),
     "a model": ({"model": "gat"}, "model: expected one of gaan, attention, avg-pool,"),
     "a variant": ({"variant": "x"}, "variant: expected one of paper, released, got 'x'"),
     "no heads": ({"num_heads": 0}, "num_heads: expected 1 or more, got 0"),

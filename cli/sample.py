@@ -1,0 +1,104 @@
+"""`gaancore sample`."""
+
+import json
+from dataclasses import asdict
+
+import click
+from rich.table import Table
+
+from gaancore.data.dataset import TRAIN
+from gaancore.train.process import prepare_process
+from gaancore.train.sampling_table import PAPER_SIZES, SampledSizes, sampled_sizes
+from gaancore.train.settings import task_settings, with_changes
+
+from .options import debug_option
+from .show import Display, progress_bar
+from .train import SOURCES, load_data
+
+PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
+
+
+@click.command(short_help="How large sampled neighbourhoods grow, merged and not.")
+@click.argument("data", metavar="[DATA]", required=False)
+@click.option(
+    "--task", type=click.Choice(tuple(SOURCES)), default="reddit", show_default=True,
+    help="What kind of data DATA is.",
+)  # fmt: skip
+@click.option("--fanouts", default=PAPER_FANOUTS, show_default=True, help="-1: all neighbours.")
+@click.option(
+    "--seeds", "num_seeds", type=click.IntRange(1), default=PAPER_SEEDS, show_default=True,
+    help="Nodes to start from, drawn at random.",
+)  # fmt: skip
+@click.option("--repeats", type=click.IntRange(1), default=10, show_default=True)
+@click.option(
+    "--nodes", type=click.Choice(("all", "train")), default="all", show_default=True,
+    help="Draw within the whole graph, or within what training sees.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
+@debug_option
+def sample(
+    data: str | None,
+    task: str,
+    fanouts: str,
+    num_seeds: int,
+    repeats: int,
+    nodes: str,
+    seed: int,
+    as_json: bool,
+) -> int:
+    """The paper's Table 1: how many nodes a batch needs, with and without merging.
+
+    From each node of B_l, up to S neighbours are drawn without replacement; B_{l+1} is B_l and all
+    that were drawn. Merged, a node that is met twice counts once. Printed are the mean of |B_l|
+    over the draws, beside the paper's figures for Reddit, and the mean time of a draw on one
+    thread. DATA is a folder or file in any layout that --data of train takes; without it, Reddit
+    is looked for where train looks for it.
+    """
+    prepare_process(1)
+    change = ("--fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
+    settings = with_changes(task_settings(task), change)
+    dataset = load_data(data, settings)
+    graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
+    sizes = []
+    with progress_bar("sample", as_json) as progress:
+        for merge in (False, True):
+            found = sampled_sizes(
+                graph,
+                settings.fanouts,
+                num_seeds=num_seeds,
+                repeats=repeats,
+                seed=seed,
+                merge=merge,
+            )
+            sizes.append(found)
+            progress(len(sizes) / 2)
+    as_in_paper = (task, fanouts, num_seeds) == ("reddit", PAPER_FANOUTS, PAPER_SEEDS)
+    if as_json:
+        facts = {"data": dataset.kind, "path": dataset.path, "num_nodes": graph.num_nodes}
+        rows = [
+            asdict(row) | {"paper": PAPER_SIZES[row.merge] if as_in_paper else None}
+            for row in sizes
+        ]
+        click.echo(json.dumps({**facts, "num_edges": graph.num_edges, "rows": rows}, indent=2))
+        return 0
+    display = Display(quiet=False)
+    if dataset.kind == "synthetic":
+        display.say(dataset.notes[0])
+    display.say(
+        f"{dataset.path or 'built in'}: {graph.num_nodes:,} nodes, {graph.num_edges:,} arcs"
+    )
+    display.console.print(_table(sizes, as_in_paper))
+    return 0
+
+
+def _table(sizes: list[SampledSizes], as_in_paper: bool) -> Table:
+    table = Table("", *(f"|B_{step}|" for step in range(len(sizes[0].nodes))), "edges", "ms")
+    for row in sizes:
+        name = "merged" if row.merge else "not merged"
+        counts = [f"{count:,.0f}" for count in (*row.nodes, row.edges)]
+        table.add_row(name, *counts, f"{row.seconds * 1e3:.2f}")
+        if as_in_paper:
+            printed = ["?" if n is None else f"{n:,}" for n in PAPER_SIZES[row.merge]]
+            table.add_row("  paper, Reddit", f"{PAPER_SEEDS}", *printed)
+    return table

@@ -1,0 +1,27 @@
+// losses[i] = log(sum over c of e^x_c) - x_target, in double, with x = logits[i, :] and
+// target = targets[i]; grad[i, c] = softmax(x)_c - (c == target). The row's maximum is subtracted
+// first, so any finite logit is safe.
+//
+// Owner: a team of lanes owns a row. Its lanes step through the classes side by side, so loads and
+// stores coalesce, and meet by shuffles. `sum_blocks` of bce_with_logits.cu adds the losses up.
+// Bytes: reads N*C logits (second looks come from the cache) and N targets, writes N*C numbers and
+// N doubles.
+
+extern "C" __global__ void softmax_cross_entropy(const real* logits,       // (N, C)
+                                                 const long long* targets,  // (N,), in 0 .. C - 1
+                                                 offset N, int C, int size, real* grad,  // (N, C)
+                                                 double* losses) {                       // (N,)
+    Team team = team_of(size);
+    for (offset row = first_item(size); row < N; row += item_stride(size)) {
+        const real* x = logits + row * C;
+        int target = int(targets[row]);
+        real top = minus_infinity(), total = 0;
+        for (int c = team.rank; c < C; c += size) top = larger(x[c], top);
+        top = team_max(team, top);
+        for (int c = team.rank; c < C; c += size) total += exp(x[c] - top);
+        total = team_sum(team, total);
+        for (int c = team.rank; c < C; c += size)
+            grad[row * C + c] = exp(x[c] - top) / total - (c == target ? real(1) : real(0));
+        if (team.rank == 0) losses[row] = log(double(total)) - double(x[target] - top);
+    }
+}

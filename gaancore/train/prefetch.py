@@ -1,0 +1,69 @@
+"""Things made ahead of their use, by threads, in the order in which they are asked for."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from gaancore.threads import get_num_threads
+
+T = TypeVar("T")
+
+
+class Prefetch(Generic[T]):
+    """Iterates over make(n) for the given numbers, with up to `depth` of them made ahead.
+
+    with Prefetch(make, count(step), depth=2) as batches:
+        for batch in batches: ...
+
+    make  : a function of its number alone, so that order and bits do not depend on who makes what
+            when. It should spend its time where the GIL is released, as compiled loops do.
+    depth : results that wait or are being made; as many threads make them, but no more than
+            kernels may use. 0 makes each when it is asked for, in the calling thread.
+
+    What `make` raises is raised when its turn comes. Leaving the block, in whatever way, lets the
+    threads finish what they are at and ends them. `waited` is how long the caller has waited, in
+    seconds.
+    """
+
+    def __init__(self, make: Callable[[int], T], numbers: Iterator[int], *, depth: int) -> None:
+        self.waited = 0.0
+        self._make = make
+        self._numbers = numbers
+        self._depth = depth
+        self._ahead: deque[Future[T]] = deque()
+        self._threads = ThreadPoolExecutor(max(1, min(depth, get_num_threads())), "gaancore-ahead")
+
+    def __enter__(self) -> "Prefetch[T]":
+        self._fill()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._threads.shutdown(cancel_futures=True)
+
+    def __iter__(self) -> "Prefetch[T]":
+        return self
+
+    def __next__(self) -> T:
+        clock = time.perf_counter()
+        if self._depth == 0:
+            result = self._make(next(self._numbers))
+        elif self._ahead:
+            result = self._ahead.popleft().result()
+            self._fill()
+        else:
+            raise StopIteration
+        self.waited += time.perf_counter() - clock
+        return result
+
+    def _fill(self) -> None:
+        for number in islice(self._numbers, self._depth - len(self._ahead)):
+            self._ahead.append(self._threads.submit(self._make, number))

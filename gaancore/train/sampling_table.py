@@ -1,0 +1,65 @@
+"""How large sampled neighbourhoods grow, merged and not: the paper's Table 1."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gaancore.graph.csr import CSRGraph
+from gaancore.graph.sampler import sample_blocks
+from gaancore.seeding import derive_seed, generator
+
+# Printed in Table 1 for Reddit: |B_1|, |B_2|, |B_3| from 512 seeds, 15 neighbours each, the mean of
+# ten draws. None: not known to this project.
+PAPER_SIZES: dict[bool, tuple[int | None, ...]] = {
+    False: (7_800, 124_400, 1_900_000),
+    True: (None, None, 200_000),
+}
+
+
+@dataclass(frozen=True)
+class SampledSizes:
+    """nodes : mean |B_0|, |B_1|, ..., |B_L| over the draws; B_l contains B_{l-1}.
+    edges   : mean number of edges in all steps together.
+    seconds : mean time of a draw, on one thread.
+    """
+
+    merge: bool
+    nodes: tuple[float, ...]
+    edges: float
+    seconds: float
+
+
+def sampled_sizes(
+    graph: CSRGraph,
+    fanouts: Sequence[int],
+    *,
+    num_seeds: int,
+    repeats: int,
+    seed: int,
+    merge: bool,
+) -> SampledSizes:
+    """Draw `repeats` times from seeds of their own and take the mean.
+
+    Each draw has min(num_seeds, N) distinct seeds, uniform over the nodes: the same ones for both
+    values of `merge`. A first draw, which compiles and reads pages in, is not counted.
+    """
+    nodes, edges, seconds = [], [], []
+    for repeat in range(-1, repeats):
+        key = derive_seed(seed, "sampling table", repeat + 1)
+        size = min(num_seeds, graph.num_nodes)
+        rng = generator(seed, "sampling table seeds", repeat + 1)
+        seeds = rng.choice(graph.num_nodes, size, replace=False)
+        clock = time.perf_counter()
+        blocks = sample_blocks(graph, seeds, fanouts, seed=key, merge=merge)
+        if repeat >= 0:
+            seconds.append(time.perf_counter() - clock)
+            nodes.append([size, *(block.num_src for block in reversed(blocks))])
+            edges.append(sum(block.num_edges for block in blocks))
+    return SampledSizes(
+        merge=merge,
+        nodes=tuple(np.mean(nodes, axis=0).tolist()),
+        edges=float(np.mean(edges)),
+        seconds=float(np.mean(seconds)),
+    )
