@@ -1,5 +1,15 @@
-"""Where arrays live. The only file that knows of cupy, and it imports it only when asked to."""
+"""Where arrays live: NumPy's in the memory of the host, CuPy's on a CUDA device.
 
+The only file that knows of cupy, and it imports it only when asked to. A device is `cpu` or
+`cuda:N`. Where an array lives is decided by its type alone, never by a global setting.
+"""
+
+import ctypes
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -11,12 +21,17 @@ Array = Any  # numpy.ndarray or cupy.ndarray: the two have no common static type
 
 
 def array_module(x: Array) -> ModuleType:
-    """numpy or cupy, decided by the type of `x` alone, never by a global setting."""
+    """numpy or cupy, by the type of `x`."""
     if type(x).__module__.partition(".")[0] == "cupy":
         import cupy
 
         return cupy
     return np
+
+
+def device_of(x: Array) -> str:
+    """`cpu` or `cuda:N`: where `x` lives."""
+    return "cpu" if array_module(x) is np else f"cuda:{x.device.id}"
 
 
 def to_numpy(x: Array) -> np.ndarray:
@@ -27,20 +42,129 @@ def to_numpy(x: Array) -> np.ndarray:
 
 
 def to_device(x: Array, device: str) -> Array:
-    """`x` as an array on `device`. Raises DeviceError as resolve_device does."""
-    resolve_device(device)  # the only one there is so far
-    return to_numpy(x)
+    """`x` on `device`, a name that resolve_device gave; itself if it lives there.
 
-
-def resolve_device(name: str) -> str:
-    """Turn `auto`, `cpu`, `cuda` or `cuda:N` into the device that will be used.
-
-    Raises DeviceError for a CUDA device: this version computes on the CPU only.
+    From the host to a CUDA device the call returns before the copy is made, out of a page-locked
+    buffer: `x` may change again at once, and whatever is launched later finds the copy.
     """
-    if name in ("auto", "cpu"):
+    if device == "cpu":
+        return to_numpy(x)
+    import cupy
+
+    with cupy.cuda.Device(_number(device)):
+        return cupy.asarray(x, order="C")
+
+
+class Uploads:
+    """`with uploads.beside():` lets to_device copy while the device goes on with what it has.
+
+    The copies run on a stream of their own; work launched after the block waits for them. For
+    steps that take turns: the arrays of one block are kept until the next block is over, because
+    the block after that may write where they were. On the CPU there is nothing to copy.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._stream = self._launched = None
+        if device != "cpu":
+            import cupy
+
+            with cupy.cuda.Device(_number(device)):
+                self._stream = cupy.cuda.Stream(non_blocking=True)
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        if self._stream is None:
+            yield
+            return
+        import cupy
+
+        computing = cupy.cuda.get_current_stream()
+        if self._launched is not None:
+            self._stream.wait_event(self._launched)
+        self._launched = computing.record()
+        with self._stream:
+            yield
+        computing.wait_event(self._stream.record())
+
+
+# ---- which device -------------------------------------------------------------------------------
+
+
+def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: None) -> str:
+    """The device that `auto`, `cpu`, `cuda` or `cuda:N` stands for: `cpu` or `cuda:N`.
+
+    A CUDA device has then proved that it computes, and is the current one of this thread. `auto`
+    is cuda:0 if that works, else the CPU; `notify` is told why where CuPy is installed.
+    Raises DeviceError, with the remedy, for any other name and for a device that does not work.
+    """
+    if not (match := re.fullmatch(r"auto|cpu|cuda(?::(\d+))?", name)):
+        raise DeviceError(f"device {name!r}: expected auto, cpu, cuda or cuda:N")
+    if name == "cpu":
         return "cpu"
-    if name == "cuda" or name.startswith("cuda:"):
-        raise DeviceError(
-            f"device {name}: this version trains on the CPU only; use --device cpu (or auto)"
-        )
-    raise DeviceError(f"device {name!r}: expected auto, cpu, cuda or cuda:N")
+    number = int(match[1] or 0)
+    if (problem := cuda_problem(number)) is None:
+        import cupy
+
+        cupy.cuda.Device(number).use()
+        return f"cuda:{number}"
+    if name != "auto":
+        raise DeviceError(f"device {name}: {problem}; or use --device cpu")
+    if find_spec("cupy"):
+        notify(f"no GPU is used: {problem}")
+    return "cpu"
+
+
+def cuda_problem(number: int = 0) -> str | None:
+    """What keeps cuda:`number` from computing, and the remedy; None if it can: it was tried."""
+    try:
+        import cupy
+
+        count = cupy.cuda.runtime.getDeviceCount()
+        if number >= count:
+            return f"the last CUDA device is cuda:{count - 1}"
+        with cupy.cuda.Device(number):  # needs memory, NVRTC and cuBLAS, as training does
+            one = cupy.ones((1, 1), np.float32)
+            float(cupy.matmul(one, one).sum())
+    except Exception as error:  # libraries that are missing or do not fit raise of every kind
+        return _remedy(error)
+    return None
+
+
+def _remedy(error: Exception) -> str:
+    driver = driver_version()
+    if driver is None:
+        return "this machine has no NVIDIA driver"
+    if driver < (12, 0):
+        return f"the driver is for CUDA {driver[0]}.{driver[1]}; install one for CUDA 12 or later"
+    pip = f"pip install 'gaancore[{'cuda13' if driver >= (13, 0) else 'cuda12'}]'"
+    if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
+        return f"CuPy is not installed; {pip}"
+    reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+    if "NoDevice" in reason:
+        return "the driver shows no CUDA device; look at nvidia-smi and CUDA_VISIBLE_DEVICES"
+    return f"CuPy does not work here ({reason}); pip uninstall every cupy package, then {pip}"
+
+
+def driver_version() -> tuple[int, int] | None:
+    """The latest CUDA, (12, 4) say, that the NVIDIA driver can run; None if there is no driver."""
+    version = ctypes.c_int()
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        failed = library.cuDriverGetVersion(ctypes.byref(version))
+    except (AttributeError, OSError):
+        return None
+    return None if failed else divmod(version.value // 10, 100)
+
+
+def _number(device: str) -> int:
+    return int(device.removeprefix("cuda:"))
+
+
+def memory_shortage(error: MemoryError) -> str:
+    """How many bytes were wanted, as the error says, and on a CUDA device how many are free."""
+    if type(error).__module__.partition(".")[0] != "cupy":
+        return str(error)
+    import cupy
+
+    free, total = cupy.cuda.runtime.memGetInfo()
+    return f"on the GPU: {error} {free:,} of {total:,} bytes are free"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaancore.array import Array, array_module
+from gaancore.array import Array, array_module, device_of, to_device, to_numpy
 from gaancore.errors import TrainingError
 from gaancore.kernels import kernels_for
 from gaancore.nn.module import Parameter
@@ -55,8 +55,9 @@ class Adam:
     def load_state(self, state: dict[str, np.ndarray]) -> None:
         """Copy the moments in. Raises KeyError for a name that is missing."""
         for name in self.parameters:
-            self.moment1[name][...] = state[f"moment1.{name}"]
-            self.moment2[name][...] = state[f"moment2.{name}"]
+            for moment, key in ((self.moment1, "moment1"), (self.moment2, "moment2")):
+                mine = moment[name]
+                mine[...] = to_device(state[f"{key}.{name}"], device_of(mine))
 
 
 def clip_grad_norm(parameters: NamedParameters, max_norm: float) -> float:
@@ -67,7 +68,7 @@ def clip_grad_norm(parameters: NamedParameters, max_norm: float) -> float:
     finite: it names the parameter.
     """
     parameters = [(name, p) for name, p in parameters if p.grad is not None]
-    squares = [float(_sum_of_squares(p.grad)) for _, p in parameters]
+    squares = _sums_of_squares([p.grad for _, p in parameters])
     norm = math.sqrt(math.fsum(squares)) if all(map(math.isfinite, squares)) else math.nan
     if not math.isfinite(norm):
         _name_the_culprit(parameters, squares)
@@ -87,9 +88,14 @@ def _name_the_culprit(
     )
 
 
-def _sum_of_squares(x: Array) -> Array:
-    """In float64: a float32 gradient of 1e20 is finite, its square is not."""
-    return (x.astype(np.float64) ** 2).sum()
+def _sums_of_squares(grads: Sequence[Array]) -> list[float]:
+    """In float64: a float32 gradient of 1e20 is finite, its square is not. A device is waited for
+    once, not once for each array.
+    """
+    if not grads:
+        return []
+    sums = [(x.astype(np.float64) ** 2).sum() for x in grads]
+    return to_numpy(array_module(grads[0]).stack(sums)).tolist()
 
 
 def _zeros_like(p: Parameter) -> Array:

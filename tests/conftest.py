@@ -5,31 +5,46 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
-from hypothesis import settings
+from emulator.device import MODES, EmulatedCupy
+from emulator.module import has_compiler
+from hypothesis import HealthCheck, settings
 
 from gaancore import threads
-from gaancore.array import to_device
-from gaancore.kernels import kernels_for
+from gaancore.array import cuda_problem, resolve_device
+from gaancore.kernels import cpu
 
-DEVICES = ["cpu"]
-
-settings.register_profile("ci", max_examples=15, deadline=None, derandomize=True, database=None)
-settings.register_profile("thorough", max_examples=400, deadline=None)
+# fixtures choose a device or a number of threads, and hold nothing that an example could change
+LASTING = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "deadline": None}
+settings.register_profile("ci", max_examples=15, derandomize=True, database=None, **LASTING)
+settings.register_profile("thorough", max_examples=400, **LASTING)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-@pytest.fixture(scope="session", params=DEVICES)
-def device(request: pytest.FixtureRequest) -> str:
-    """Each device that the kernels run on."""
-    return request.param
+@pytest.fixture(scope="session")
+def emulated() -> dict[str, EmulatedCupy]:
+    """A CUDA device that the CPU plays, in each mode of the emulator."""
+    if not has_compiler():
+        pytest.skip("no g++: CUDA kernels cannot be executed on the CPU")
+    return {name: EmulatedCupy(**mode) for name, mode in MODES.items()}
+
+
+@pytest.fixture(params=["cpu", "emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Where arrays live: on the CPU, on the emulated CUDA device, and with -m gpu on a real one."""
+    if request.param == "emulated":
+        with request.getfixturevalue("emulated")["checked"].installed():
+            yield resolve_device("cuda")
+        return
+    if request.param == "gpu" and (problem := cuda_problem()):
+        pytest.skip(problem)
+    yield resolve_device("cuda" if request.param == "gpu" else "cpu")
 
 
 @pytest.fixture(scope="session")
-def kernels(device: str) -> ModuleType:
-    """The kernels of that device: the functions of the contract in gaancore/kernels."""
-    return kernels_for(to_device(np.zeros(1), device))
+def kernels() -> ModuleType:
+    """The functions of the contract in gaancore/kernels; tests/cuda has them on CUDA devices."""
+    return cpu
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from gaancore.array import device_of, to_device, to_numpy
 from gaancore.tensor import Tensor
 
 STEP = 1e-5
@@ -24,13 +25,16 @@ def check_gradient(
     *arrays: np.ndarray,
     rng: np.random.Generator,
     rtol: float = 1e-6,
+    device: str = "cpu",
 ) -> None:
     """Check the gradient of function(*tensors) -> Tensor with respect to every array.
 
     arrays : float64, of order 1, away from kinks (of max, of leaky ReLU) by more than 1e-4.
+    device : where the function computes.
     Raises AssertionError naming the function, the input, the analytic and the numeric value.
     """
-    leaves = [Tensor(np.array(array, order="C"), requires_grad=True) for array in arrays]
+    copies = [to_device(np.array(array, order="C"), device) for array in arrays]
+    leaves = [Tensor(copy, requires_grad=True) for copy in copies]
     name = getattr(function, "func", function).__name__
     names = [f"input {i}" for i in range(len(leaves))]
     check_leaves(name, lambda: function(*leaves), dict(zip(names, leaves, strict=True)), rng, rtol)
@@ -53,14 +57,14 @@ def check_leaves(
     out = evaluate()
     cotangent = rng.standard_normal(out.shape)
     if out.requires_grad:
-        out.backward(cotangent.copy())
+        out.backward(to_device(cotangent.copy(), device_of(out.data)))
     grads = {}
     for which, leaf in leaves.items():
-        grads[which] = np.zeros(leaf.shape) if leaf.grad is None else leaf.grad
+        grads[which] = np.zeros(leaf.shape) if leaf.grad is None else to_numpy(leaf.grad)
         found = (grads[which].shape, grads[which].dtype)
         assert found == (leaf.shape, leaf.dtype), f"{name}: {which}: the gradient is {found}"
 
-    noise = ROUNDING * (1 + np.abs(out.data * cotangent).sum())
+    noise = ROUNDING * (1 + np.abs(to_numpy(out.data) * cotangent).sum())
     everything = list(leaves)
     for moved in [everything, *([which] for which in everything if len(everything) > 1)]:
         directions = {which: rng.standard_normal(leaves[which].shape) for which in moved}
@@ -85,8 +89,9 @@ def _central_difference(
     ends = []
     for step in (STEP, -STEP):
         for which, direction in directions.items():
-            leaves[which].data = start[which] + step * direction
-        ends.append(evaluate().data)
+            moved = to_numpy(start[which]) + step * direction
+            leaves[which].data = to_device(moved, device_of(start[which]))
+        ends.append(to_numpy(evaluate().data))
     for which in directions:
         leaves[which].data = start[which]
     return float(((ends[0] - ends[1]) * cotangent).sum() / (2 * STEP))

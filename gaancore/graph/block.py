@@ -1,11 +1,13 @@
 """One bipartite layer of a graph: destinations gather from sources."""
 
+import copy
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gaancore.array import device_of, to_device
 from gaancore.errors import GraphError
 from gaancore.graph.checks import columns, integers, offsets, owned, read_only, whole_number
 from gaancore.graph.counting_sort import counting_sort
@@ -40,6 +42,8 @@ class Block:
     The arrays are checked once, here, and read-only from then on; arrays that are writeable are
     copied. Raises GraphError if they are not such a matrix, naming the first entry that is wrong.
     """
+
+    _host: "Block | None" = None  # for a block on a CUDA device: the one that it was made from
 
     def __init__(
         self,
@@ -103,9 +107,27 @@ class Block:
     @cached_property
     def transpose(self) -> Transpose:
         """The same edges grouped by source (a stable counting sort, done on first use)."""
+        if self._host is not None:
+            device = device_of(self.indptr)
+            return Transpose(*(to_device(x, device) for x in self._host.transpose))
         indptr, edge_ids = counting_sort(self.indices, self.num_src)
         rows = np.repeat(np.arange(self.num_dst, dtype=np.int32), np.diff(self.indptr))
         return Transpose(read_only(indptr), read_only(rows[edge_ids]), read_only(edge_ids))
+
+    def to(self, device: str) -> "Block":
+        """The block with indptr and indices on `device` (see to_device); itself for `cpu`.
+
+        The transpose goes along if it is made already; else it is made on the host, and follows,
+        when a gradient asks for it. src_ids stay: they say which rows to fetch on the host.
+        """
+        if device == "cpu":
+            return self
+        there = copy.copy(self)
+        there._host = self
+        there.indptr, there.indices = (to_device(x, device) for x in (self.indptr, self.indices))
+        if vars(there).pop("transpose", None) is not None:
+            _ = there.transpose
+        return there
 
     def __repr__(self) -> str:
         return f"Block(num_dst={self.num_dst}, num_src={self.num_src}, num_edges={self.num_edges})"

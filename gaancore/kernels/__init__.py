@@ -36,7 +36,8 @@ linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight +
     parts: a tuple of (N,F_1), (N,F_2), ... which side by side are x (N,F); never copied together
 linear_backward(grad (N,G), out, parts, weight, slope) -> grad_parts, grad_weight, grad_bias
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
-bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64), grad of the sum
+bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64; on a CUDA device a
+    0-d array, for reading the number would wait for it), grad of the sum
 softmax_cross_entropy(logits (N,C), targets (N,) int64) -> the same of one class in C, C > 0
 adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps, step): in place
 
@@ -48,7 +49,6 @@ arrays by the ops. No float atomics: the same bits for any number of threads and
 from types import ModuleType
 
 from gaancore.array import Array, array_module
-from gaancore.errors import DeviceError
 
 
 def kernels_for(array: Array) -> ModuleType:
@@ -57,4 +57,6 @@ def kernels_for(array: Array) -> ModuleType:
         from gaancore.kernels import cpu
 
         return cpu
-    raise DeviceError("arrays on a CUDA device: this version computes on the CPU only")
+    from gaancore.kernels import cuda
+
+    return cuda

@@ -249,25 +249,25 @@ def dropout(x: Array, rate: float, seed: int) -> Array:
     return out
 
 
-def bce_with_logits(logits: Array, targets: Array) -> tuple[float, Array]:
+def bce_with_logits(logits: Array, targets: Array) -> tuple[Array, Array]:
     xp, size = array_module(logits), logits.size
-    grad, total = xp.empty(logits.shape, logits.dtype), xp.empty(1, np.float64)
+    grad, total = xp.empty(logits.shape, logits.dtype), xp.empty((), np.float64)
     blocks = num_blocks(size, LOSS_BLOCKS)
     losses, file = xp.empty(blocks, np.float64), "bce_with_logits"
     args = (logits, targets, i64(size), grad, losses)
     launch(file, "bce_with_logits", logits, size, *args, most=LOSS_BLOCKS)
     launch(file, "sum_blocks", logits, 1, losses, i32(blocks), total)
-    return float(total[0]), grad
+    return total, grad
 
 
-def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[float, Array]:
+def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Array]:
     xp, (N, C) = array_module(logits), logits.shape
-    grad, total = xp.empty((N, C), logits.dtype), xp.empty(1, np.float64)
+    grad, total = xp.empty((N, C), logits.dtype), xp.empty((), np.float64)
     losses, team = xp.empty(N, np.float64), power_of_two(C)
     args = (logits, targets, i64(N), i32(C), i32(team), grad, losses)
     launch("softmax_cross_entropy", "softmax_cross_entropy", logits, N * team, *args)
     launch("bce_with_logits", "sum_blocks", logits, 1, losses, i32(N), total)
-    return float(total[0]), grad
+    return total, grad
 
 
 def adam_step(

@@ -1,10 +1,11 @@
 """Modules: a tree of named parameters, found by walking attributes."""
 
 from collections.abc import Iterator
+from typing import Self
 
 import numpy as np
 
-from gaancore.array import Array
+from gaancore.array import Array, device_of, to_device
 from gaancore.errors import ShapeError
 from gaancore.tensor import Tensor
 
@@ -47,10 +48,16 @@ class Module:
         for parameter in self.parameters():
             parameter.grad = None
 
-    def astype(self, dtype: str) -> "Module":
+    def astype(self, dtype: str) -> Self:
         """Hold every parameter in float32 or float64, in place; returns the module."""
         for parameter in self.parameters():
             parameter.data = parameter.data.astype(dtype)
+        return self
+
+    def to(self, device: str) -> Self:
+        """Hold every parameter on `device` (see to_device), in place; returns the module."""
+        for parameter in self.parameters():
+            parameter.data = to_device(parameter.data, device)
         return self
 
     def state(self) -> dict[str, Array]:
@@ -73,4 +80,4 @@ class Module:
                     f"load_state: {name}: expected {parameter.shape}, got {state[name].shape}"
                 )
         for name, parameter in mine.items():
-            parameter.data[...] = state[name]
+            parameter.data[...] = to_device(state[name], device_of(parameter.data))

@@ -24,12 +24,12 @@ def bce_with_logits(logits: Array, targets: Array) -> tuple[Array, Backward]:
     if targets.dtype != np.uint8:
         raise ShapeError(f"bce_with_logits: targets: expected uint8, got {targets.dtype}")
     total, grad_total = kernels_for(logits).bce_with_logits(logits, targets)
-    count = max(1, logits.size)
+    xp, count = array_module(logits), max(1, logits.size)
 
     def backward(grad: Array) -> tuple[Array, None]:
         return grad_total * (grad / logits.dtype.type(count)), None
 
-    return np.asarray(total / count, logits.dtype), backward
+    return xp.asarray(total / count, dtype=logits.dtype), backward
 
 
 @primitive

@@ -91,7 +91,7 @@ def empty(shape: Any, dtype: Any) -> np.ndarray:
     The bytes are 0xFF: NaN, or -1.
     """
     array = np.empty(shape, dtype)
-    array.view(np.uint8).reshape(-1)[...] = 0xFF
+    array.reshape(-1).view(np.uint8)[...] = 0xFF
     address = array.ctypes.data
     _written[address] = np.zeros(array.size, np.uint8)
     weakref.finalize(array, _written.pop, address, None)
@@ -278,14 +278,3 @@ class EmulatedKernel:
             name = parameter.name.encode()
             found[address] = _Buffer(name, address, arg.nbytes, arg.itemsize, written, writable)
         return list(found.values())
-
-
-class EmulatedDevice:
-    """The part of CuPy's API that the launching code uses, on NumPy arrays."""
-
-    def __init__(self, **mode: Any) -> None:
-        self.mode = mode
-        self.empty, self.matmul = empty, np.matmul
-
-    def RawModule(self, *, code: str, options: Sequence[str] = ()) -> EmulatedModule:  # noqa: N802
-        return EmulatedModule(code, options, **self.mode)

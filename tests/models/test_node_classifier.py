@@ -8,6 +8,7 @@ from kinks import SAFE, kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import graphs, seeds
 
+from gaancore.array import to_device
 from gaancore.errors import SettingsError
 from gaancore.graph import Block, CSRGraph
 from gaancore.models.node_classifier import MODELS, FeedForward, NodeClassifier
@@ -51,12 +52,14 @@ def features(graph: CSRGraph, rng: np.random.Generator) -> np.ndarray:
 @EVERY_MODEL
 @BOTH_VARIANTS
 @given(graph=graphs(max_nodes=5, max_edges=10), seed=seeds())
-def test_the_gradients_of_a_model(model, variant, graph, seed):
+def test_the_gradients_of_a_model(model, variant, graph, seed, device):
     rng = np.random.default_rng(seed)
     network = in_float64(build(model, variant, seed), rng)
-    x = Tensor(features(graph, rng), requires_grad=True)
-    blocks = whole(graph)
-    assume(kink_margin(lambda: network(x, blocks)) > SAFE)
+    x = features(graph, rng)
+    assume(kink_margin(lambda: network(Tensor(x), whole(graph))) > SAFE)
+    network.to(device)
+    x = Tensor(to_device(x, device), requires_grad=True)
+    blocks = [block.to(device) for block in whole(graph)]
     leaves = {**dict(network.named_parameters()), "features": x}
     check_leaves(f"{model}, {variant}", lambda: network(x, blocks), leaves, rng)
 

@@ -4,8 +4,10 @@ Blocks have empty rows, repeated neighbours, self-loops, one node or none. Ops w
 numbers that are spaced out (`spaced`), never a wider tolerance.
 """
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from kinks import SAFE, kink_margin
 from strategies import blocks, seeds
 
 from gaancore import ops
+from gaancore.array import to_device
 from gaancore.graph import Block
 from gaancore.tensor import Tensor
 
@@ -24,6 +27,11 @@ heads = st.integers(1, 3)
 widths = st.sampled_from([1, 3, 8])
 sizes = st.integers(0, 5)
 ATTENTION_WIDTHS = st.sampled_from([(1, 1), (3, 5), (8, 16)])
+
+
+@pytest.fixture
+def check(device: str) -> Callable[..., Any]:
+    return partial(check_gradient, device=device)
 
 
 def spaced(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -47,35 +55,35 @@ def broadcasting(draw, rank: int = 3) -> tuple[tuple[int, ...], tuple[int, ...]]
 
 @pytest.mark.parametrize("op", [ops.add, ops.subtract, ops.multiply], ids=lambda op: op.__name__)
 @given(shapes=broadcasting(), rng=rngs)
-def test_sums_differences_and_products_of_shapes_that_broadcast(op, shapes, rng):
-    check_gradient(op, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
+def test_sums_differences_and_products_of_shapes_that_broadcast(op, shapes, rng, check):
+    check(op, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
 
 
 @pytest.mark.parametrize("op", [ops.sigmoid, ops.tanh, ops.total], ids=lambda op: op.__name__)
 @given(shape=st.lists(sizes, max_size=3), rng=rngs)
-def test_smooth_functions_of_one_array(op, shape, rng):
-    check_gradient(op, rng.standard_normal(shape), rng=rng)
+def test_smooth_functions_of_one_array(op, shape, rng, check):
+    check(op, rng.standard_normal(shape), rng=rng)
 
 
 @given(shape=st.lists(sizes, max_size=3), slope=st.sampled_from([0.0, 0.1, 1.0]), rng=rngs)
-def test_leaky_relu_away_from_its_kink(shape, slope, rng):
-    check_gradient(partial(ops.leaky_relu, slope=slope), spaced(rng, *shape), rng=rng)
+def test_leaky_relu_away_from_its_kink(shape, slope, rng, check):
+    check(partial(ops.leaky_relu, slope=slope), spaced(rng, *shape), rng=rng)
 
 
 @given(shape=st.lists(sizes, max_size=3), rate=st.floats(0, 0.9), seed=seeds(), rng=rngs)
-def test_dropout_has_the_gradient_of_the_mask_it_used(shape, rate, seed, rng):
-    check_gradient(partial(ops.dropout, rate=rate, seed=seed), rng.standard_normal(shape), rng=rng)
+def test_dropout_has_the_gradient_of_the_mask_it_used(shape, rate, seed, rng, check):
+    check(partial(ops.dropout, rate=rate, seed=seed), rng.standard_normal(shape), rng=rng)
 
 
 @given(rows=st.sampled_from([0, 1, 5]), K=sizes, D=sizes, rng=rngs)
-def test_heads_scaled_by_their_gates(rows, K, D, rng):
+def test_heads_scaled_by_their_gates(rows, K, D, rng, check):
     heads, gates = rng.standard_normal((rows, K, D)), rng.standard_normal((rows, K))
-    check_gradient(ops.scale_heads, heads, gates, rng=rng)
+    check(ops.scale_heads, heads, gates, rng=rng)
 
 
 @given(m=sizes, n=sizes, p=sizes, rng=rngs)
-def test_matmul(m, n, p, rng):
-    check_gradient(ops.matmul, rng.standard_normal((m, n)), rng.standard_normal((n, p)), rng=rng)
+def test_matmul(m, n, p, rng, check):
+    check(ops.matmul, rng.standard_normal((m, n)), rng.standard_normal((n, p)), rng=rng)
 
 
 @given(
@@ -84,91 +92,91 @@ def test_matmul(m, n, p, rng):
     G=sizes,
     rng=rngs,
 )
-def test_linear_of_one_input_and_of_several_side_by_side(rows, F, G, rng):
+def test_linear_of_one_input_and_of_several_side_by_side(rows, F, G, rng, check):
     shapes = (*((rows, width) for width in F), (sum(F), G), (G,))
-    check_gradient(ops.linear, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
+    check(ops.linear, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
 
 
 @given(rows=sizes, F=sizes, G=sizes, slope=st.sampled_from([0.0, 0.1]), rng=rngs)
-def test_linear_with_an_activation_away_from_its_kink(rows, F, G, slope, rng):
+def test_linear_with_an_activation_away_from_its_kink(rows, F, G, slope, rng, check):
     arrays = [rng.standard_normal(shape) for shape in ((rows, F), (F, G), (G,))]
     op = partial(ops.linear, slope=slope)
     assume(kink_margin(lambda: op(*map(Tensor, arrays))) > SAFE)
-    check_gradient(op, *arrays, rng=rng)
+    check(op, *arrays, rng=rng)
 
 
 @given(N=sizes, C=sizes, rng=rngs)
-def test_binary_cross_entropy(N, C, rng):
+def test_binary_cross_entropy(N, C, rng, device, check):
     targets = rng.integers(0, 2, (N, C), dtype=np.uint8)
 
     def loss(logits):
-        return ops.bce_with_logits(logits, targets)
+        return ops.bce_with_logits(logits, to_device(targets, device))
 
-    check_gradient(loss, rng.standard_normal((N, C)), rng=rng)
+    check(loss, rng.standard_normal((N, C)), rng=rng)
 
 
 @given(N=sizes, C=st.integers(1, 5), rng=rngs)
-def test_softmax_cross_entropy(N, C, rng):
+def test_softmax_cross_entropy(N, C, rng, device, check):
     targets = rng.integers(0, C, N)
 
     def loss(logits):
-        return ops.softmax_cross_entropy(logits, targets)
+        return ops.softmax_cross_entropy(logits, to_device(targets, device))
 
-    check_gradient(loss, rng.standard_normal((N, C)), rng=rng)
+    check(loss, rng.standard_normal((N, C)), rng=rng)
 
 
 @given(shape=st.sampled_from([(6,), (2, 3), (3, -1), (1, 2, 3), (-1,)]), rng=rngs)
-def test_reshape(shape, rng):
-    check_gradient(partial(ops.reshape, shape=shape), rng.standard_normal((3, 2)), rng=rng)
+def test_reshape(shape, rng, check):
+    check(partial(ops.reshape, shape=shape), rng.standard_normal((3, 2)), rng=rng)
 
 
 @given(leading=st.lists(sizes, max_size=2), last=st.lists(sizes, min_size=1, max_size=4), rng=rngs)
-def test_concat(leading, last, rng):
-    check_gradient(ops.concat, *(rng.standard_normal((*leading, F)) for F in last), rng=rng)
+def test_concat(leading, last, rng, check):
+    check(ops.concat, *(rng.standard_normal((*leading, F)) for F in last), rng=rng)
 
 
 @given(rows=sizes, count=sizes, rng=rngs)
-def test_first_rows(rows, count, rng):
+def test_first_rows(rows, count, rng, check):
     assume(count <= rows)
-    check_gradient(partial(ops.first_rows, count=count), rng.standard_normal((rows, 3)), rng=rng)
+    check(partial(ops.first_rows, count=count), rng.standard_normal((rows, 3)), rng=rng)
 
 
 @given(block=blocks(), K=heads, rng=rngs)
-def test_segment_softmax(block, K, rng):
+def test_segment_softmax(block, K, rng, device, check):
     scores = rng.standard_normal((block.num_edges, K))
-    check_gradient(partial(ops.segment_softmax, block=block), scores, rng=rng)
+    check(partial(ops.segment_softmax, block=block.to(device)), scores, rng=rng)
 
 
 @given(block=blocks(), K=heads, D=widths, rng=rngs)
-def test_segment_weighted_sum(block, K, D, rng):
+def test_segment_weighted_sum(block, K, D, rng, device, check):
     weights = rng.standard_normal((block.num_edges, K))
     values = rng.standard_normal((block.num_src, K, D))
-    check_gradient(partial(ops.segment_weighted_sum, block=block), weights, values, rng=rng)
+    check(partial(ops.segment_weighted_sum, block=block.to(device)), weights, values, rng=rng)
 
 
 @given(block=blocks(), K=heads, D=widths, rng=rngs)
-def test_edge_dot(block, K, D, rng):
+def test_edge_dot(block, K, D, rng, device, check):
     queries = rng.standard_normal((block.num_dst, K, D))
     keys = rng.standard_normal((block.num_src, K, D))
-    check_gradient(partial(ops.edge_dot, block=block), queries, keys, rng=rng)
+    check(partial(ops.edge_dot, block=block.to(device)), queries, keys, rng=rng)
 
 
 @given(block=blocks(), trailing=st.lists(st.integers(0, 3), max_size=2), rng=rngs)
-def test_divide_by_degree(block, trailing, rng):
+def test_divide_by_degree(block, trailing, rng, device, check):
     x = rng.standard_normal((block.num_dst, *trailing))
-    check_gradient(partial(ops.divide_by_degree, block=block), x, rng=rng)
+    check(partial(ops.divide_by_degree, block=block.to(device)), x, rng=rng)
 
 
 @given(block=blocks(), F=widths, rng=rngs)
-def test_segment_mean(block, F, rng):
+def test_segment_mean(block, F, rng, device, check):
     values = rng.standard_normal((block.num_src, F))
-    check_gradient(partial(ops.segment_mean, block=block), values, rng=rng)
+    check(partial(ops.segment_mean, block=block.to(device)), values, rng=rng)
 
 
 @given(block=blocks(), F=widths, rng=rngs)
-def test_segment_max_away_from_ties(block, F, rng):
+def test_segment_max_away_from_ties(block, F, rng, device, check):
     values = spaced(rng, block.num_src, F)
-    check_gradient(partial(ops.segment_max, block=block), values, rng=rng)
+    check(partial(ops.segment_max, block=block.to(device)), values, rng=rng)
 
 
 @given(
@@ -179,11 +187,11 @@ def test_segment_max_away_from_ties(block, F, rng):
     seed=seeds(),
     rng=rngs,
 )
-def test_segment_attention(block, K, width, rate, seed, rng):
+def test_segment_attention(block, K, width, rate, seed, rng, device, check):
     queries = rng.standard_normal((block.num_dst, K, width[0]))
     keys, values = (rng.standard_normal((block.num_src, K, W)) for W in width)
-    op = partial(ops.segment_attention, block=block, scale=0.7, dropout=rate, seed=seed)
-    check_gradient(op, queries, keys, values, rng=rng)
+    op = partial(ops.segment_attention, block=block.to(device), scale=0.7, dropout=rate, seed=seed)
+    check(op, queries, keys, values, rng=rng)
 
 
 @pytest.mark.parametrize(
@@ -192,13 +200,13 @@ def test_segment_attention(block, K, width, rate, seed, rng):
     ids=["an empty row between two", "one node, two loops", "one node, no edge"],
 )
 @pytest.mark.parametrize("K", [1, 8])
-def test_attention_where_blocks_are_strange(block, K):
+def test_attention_where_blocks_are_strange(block, K, device, check):
     rng = np.random.default_rng(0)
     queries = rng.standard_normal((block.num_dst, K, 3))
     keys, values = (rng.standard_normal((block.num_src, K, width)) for width in (3, 5))
-    check_gradient(partial(ops.segment_attention, block=block), queries, keys, values, rng=rng)
-    check_gradient(partial(ops.segment_mean, block=block), values[:, 0].copy(), rng=rng)
-    check_gradient(partial(ops.segment_max, block=block), spaced(rng, block.num_src, 5), rng=rng)
+    check(partial(ops.segment_attention, block=block.to(device)), queries, keys, values, rng=rng)
+    check(partial(ops.segment_mean, block=block.to(device)), values[:, 0].copy(), rng=rng)
+    check(partial(ops.segment_max, block=block.to(device)), spaced(rng, block.num_src, 5), rng=rng)
 
 
 def test_no_op_is_forgotten():

@@ -1,0 +1,285 @@
+"""CuPy without a GPU: a module that takes CuPy's place, so that all of the GPU path runs on a CPU.
+
+It offers the part of CuPy's API that gaancore uses, under CuPy's names and argument names (a test
+compares them with the real ones), and kernels run in the emulator. Its arrays are NumPy's inside
+but, like CuPy's, never mix with NumPy's: every operand is an array of the device or a scalar.
+
+A stream of its own copies late, as on a GPU: what is uploaded on one holds 0xFF bytes until
+somebody waits for an event that was recorded behind the copy.
+"""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import attrgetter
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from emulator.module import EmulatedModule
+from emulator.module import empty as unwritten
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+
+class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
+    """An array of the device; only `get` brings it to the host."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array
+
+    dtype = property(attrgetter("_array.dtype"))
+    shape = property(attrgetter("_array.shape"))
+    ndim = property(attrgetter("_array.ndim"))
+    size = property(attrgetter("_array.size"))
+    itemsize = property(attrgetter("_array.itemsize"))
+    nbytes = property(attrgetter("_array.nbytes"))
+    flags = property(attrgetter("_array.flags"))
+
+    @property
+    def T(self) -> "ndarray":  # noqa: N802 (NumPy's name)
+        return ndarray(self._array.T)
+
+    @property
+    def device(self) -> "Device":
+        return Device(0)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        address = (self._array.ctypes.data, False)
+        return {"shape": self.shape, "typestr": self.dtype.str, "data": address, "version": 3}
+
+    def get(self) -> np.ndarray:
+        return self._array.copy()
+
+    def astype(self, dtype: Any) -> "ndarray":
+        return ndarray(self._array.astype(dtype))
+
+    def reshape(self, *shape: Any) -> "ndarray":
+        return ndarray(self._array.reshape(*shape))
+
+    def copy(self) -> "ndarray":
+        return ndarray(self._array.copy())
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> "ndarray":
+        return _outside(self._array.sum(axis=axis, keepdims=keepdims))
+
+    def max(self, axis: Any = None, keepdims: bool = False) -> "ndarray":
+        return _outside(self._array.max(axis=axis, keepdims=keepdims))
+
+    def min(self, axis: Any = None, keepdims: bool = False) -> "ndarray":
+        return _outside(self._array.min(axis=axis, keepdims=keepdims))
+
+    def clip(self, min: Any) -> "ndarray":
+        return _outside(self._array.clip(min))
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __int__(self) -> int:
+        return int(self._array)
+
+    def __float__(self) -> float:
+        return float(self._array)
+
+    def __bool__(self) -> bool:
+        return bool(self._array)
+
+    def __getitem__(self, slices: Any) -> "ndarray":
+        return _outside(self._array[_inside(slices)])
+
+    def __setitem__(self, slices: Any, value: Any) -> None:
+        self._array[_inside(slices)] = _inside(value)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed; use .get()")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__":
+            return NotImplemented
+        return _outside(ufunc(*map(_inside, inputs), **{k: _inside(v) for k, v in kwargs.items()}))
+
+
+ndarray.__module__ = "cupy"
+
+
+def _inside(x: Any) -> Any:
+    """What NumPy computes with. An array that is NumPy's already was never uploaded."""
+    if isinstance(x, np.ndarray):
+        raise TypeError(f"Unsupported type {type(x)}: a NumPy array among those of the device")
+    if isinstance(x, (list, tuple)):
+        return type(x)(map(_inside, x))
+    return x._array if isinstance(x, ndarray) else x
+
+
+def _outside(x: Any) -> ndarray:
+    return ndarray(np.asarray(x))
+
+
+# ---- streams --------------------------------------------------------------------------------
+
+
+class Event(NamedTuple):
+    """A place in a stream: behind its first `copies` copies."""
+
+    stream: "Stream"
+    copies: int
+
+
+class Stream:
+    """The default stream, which does everything at once, or one that copies late."""
+
+    current: "Stream"
+
+    def __init__(self, null: bool = False, non_blocking: bool = False) -> None:
+        self._late = non_blocking
+        self._waiting: deque[tuple[np.ndarray, np.ndarray]] = deque()
+        self._sent = self._made = 0
+
+    def record(self) -> Event:
+        return Event(self, self._sent)
+
+    def wait_event(self, event: Event) -> None:
+        event.stream._copy(event.copies)
+
+    def __enter__(self) -> "Stream":
+        self._before, Stream.current = Stream.current, self
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        Stream.current = self._before
+
+    def _upload(self, source: np.ndarray) -> np.ndarray:
+        """A copy of `source`; one that nobody can change is as good as its copy."""
+        if not self._late:
+            return source.copy() if source.flags.writeable else source
+        target = np.full(source.nbytes, 0xFF, np.uint8).view(source.dtype).reshape(source.shape)
+        self._waiting.append((target, source.copy()))
+        self._sent += 1
+        return target
+
+    def _copy(self, copies: int) -> None:
+        while self._made < copies:
+            target, source = self._waiting.popleft()
+            target[...] = source
+            self._made += 1
+
+
+Stream.current = Stream(null=True)
+
+
+# ---- the module -----------------------------------------------------------------------------
+
+MODES = {  # what would crash a plain build is reported by the checked one before
+    "checked": {"schedule": "random", "checked": True},
+    "ascending": {"schedule": "ascending"},
+    "descending": {"schedule": "descending"},
+    "random": {"schedule": "random"},
+}
+# what is offered under NumPy's name, with the arguments that may be given
+FUNCTIONS = {
+    "zeros": ("shape", "dtype"),
+    "ones": ("shape", "dtype"),
+    "zeros_like": ("a",),
+    "ones_like": ("a",),
+    "arange": ("start",),
+    "ascontiguousarray": ("a",),
+    "broadcast_to": ("array", "shape"),
+    "concatenate": ("tup", "axis"),
+    "stack": ("tup",),
+    "diff": ("a",),
+    "where": ("condition", "x", "y"),
+    "matmul": ("x1", "x2"),
+    "exp": ("x",),
+    "log": ("x",),
+    "tanh": ("x",),
+}
+
+
+class OutOfMemoryError(MemoryError):
+    """Worded as CuPy words it."""
+
+
+OutOfMemoryError.__module__ = "cupy.cuda.memory"
+
+
+class Device:
+    """The only one there is: number 0."""
+
+    def __init__(self, device: int) -> None:
+        self.id = device
+
+    def use(self) -> None:
+        assert self.id == 0
+
+    def __enter__(self) -> "Device":
+        self.use()
+        return self
+
+    def __exit__(self, *raised: object) -> None: ...
+
+
+class EmulatedCupy(ModuleType):
+    """In CuPy's place: `with EmulatedCupy(schedule=..., checked=...).installed():`.
+
+    memory : bytes; an array that has more does not fit on the device.
+    """
+
+    ndarray = ndarray
+
+    def __init__(self, memory: int = 2**40, **mode: Any) -> None:
+        super().__init__("cupy")
+        self._memory, self._mode = memory, mode
+        for name, parameters in FUNCTIONS.items():
+            setattr(self, name, _function(name, parameters))
+        self.cuda = SimpleNamespace(
+            Device=Device,
+            Event=Event,
+            Stream=Stream,
+            get_current_stream=lambda: Stream.current,
+            memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
+            runtime=SimpleNamespace(
+                getDeviceCount=lambda: 1, memGetInfo=lambda: (self._memory, self._memory)
+            ),
+        )
+
+    @contextmanager
+    def installed(self) -> Iterator["EmulatedCupy"]:
+        """Inside, `import cupy` gives this module."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, "cupy", self)
+            yield self
+
+    def empty(self, shape: Any, dtype: Any) -> ndarray:
+        return ndarray(unwritten(shape, dtype))
+
+    def asarray(self, a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
+        if isinstance(a, ndarray):
+            return ndarray(np.asarray(a._array, dtype, order=order))
+        array = np.asarray(a, dtype, order=order)
+        if array.nbytes > self._memory:
+            raise OutOfMemoryError(
+                f"Out of memory allocating {array.nbytes:,} bytes (allocated so far: 0 bytes)."
+            )
+        return ndarray(Stream.current._upload(array))
+
+    def RawModule(self, code: str, options: tuple[str, ...] = ()) -> Any:  # noqa: N802
+        module = EmulatedModule(code, options, **self._mode)
+
+        def get_function(name: str) -> Callable[..., None]:
+            kernel = module.get_function(name)
+            return lambda grid, block, args: kernel(grid, block, _inside(args))
+
+        return SimpleNamespace(get_function=get_function)
+
+
+def _function(name: str, parameters: tuple[str, ...]) -> Callable[..., ndarray]:
+    function = getattr(np, name)
+
+    def call(*args: Any, **kwargs: Any) -> ndarray:
+        if len(args) + len(kwargs) > len(parameters) or not kwargs.keys() <= set(parameters):
+            raise TypeError(f"cupy.{name}: only {', '.join(parameters)} are offered")
+        return _outside(function(*_inside(args), **kwargs))
+
+    return call
