@@ -156,6 +156,20 @@ def driver_version() -> tuple[int, int] | None:
     return None if failed else divmod(version.value // 10, 100)
 
 
+def nvrtc() -> Any:
+    """The compiler of CUDA C, as CuPy calls it: it needs no device. Raises DeviceError."""
+    try:
+        from cupy.cuda import nvrtc
+
+        nvrtc.getVersion()
+    except Exception as error:  # as above
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise DeviceError(
+            f"no compiler for CUDA kernels ({reason}); pip install cupy-cuda13x nvidia-cuda-nvrtc"
+        ) from None
+    return nvrtc
+
+
 def _number(device: str) -> int:
     return int(device.removeprefix("cuda:"))
 

@@ -15,6 +15,7 @@ from gaancore.array import Array, array_module
 BLOCK = 256  # threads; bce_with_logits.cu counts on it
 MAX_BLOCKS = 1 << 20
 PIECE = 256  # edges: a row of more is cut into pieces that run side by side
+OPTIONS = ("--std=c++17",)
 SHARED_TEXTS = ("segments.cuh", "rows.cuh", "random.cuh")
 
 
@@ -35,7 +36,7 @@ def source(file: str, dtype: np.dtype, numbers: int, piece: int) -> str:
 
 @cache
 def _module(xp: Any, text: str) -> Any:
-    return xp.RawModule(code=text, options=("--std=c++17",))
+    return xp.RawModule(code=text, options=OPTIONS)
 
 
 def launch(

@@ -1,20 +1,29 @@
 """The texts in cuda/: what they must say, and what a GPU's compiler says where there is one."""
 
+import itertools
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from gaancore.kernels import cuda_launch
+from gaancore.errors import DeviceError
+from gaancore.kernels import cuda_launch, cuda_resources
+from gaancore.kernels.cuda_resources import (
+    NARROW,
+    WIDE,
+    architectures,
+    kernel_files,
+    resource_table,
+)
 
 FOLDER = Path(__file__).parents[2] / "cuda"
-KERNEL_FILES = sorted(path.stem for path in FOLDER.glob("*.cu"))
-VARIANTS = [(np.dtype(np.float32), 4), (np.dtype(np.float32), 1), (np.dtype(np.float64), 2)]
+KERNEL_FILES = kernel_files()
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.iterdir()), ids=lambda path: path.name)
@@ -31,53 +40,57 @@ def test_a_file_is_a_short_text_without_headers_or_atomics(path):
 
 def test_the_package_finds_its_texts():
     found = {path.name for path in files("gaancore.cuda").iterdir()}
-    assert found >= {*cuda_launch.SHARED_TEXTS, *(f"{name}.cu" for name in KERNEL_FILES)}
+    assert found >= {*cuda_launch.SHARED_TEXTS, *(path.name for path in FOLDER.glob("*.cu"))}
 
 
-def spilled(log: str) -> set[str]:
-    """The numbers of bytes that a compiler's log says were spilled to memory."""
-    return set(re.findall(r"(\d+) bytes spill", log))
-
-
-def nvrtc() -> Any:
-    """CuPy's NVRTC, which compiles without a driver."""
-    module = pytest.importorskip("cupy.cuda", reason="no CuPy, so no NVRTC to compile with").nvrtc
+@pytest.fixture(scope="module")
+def targets() -> list[int]:
+    """Every architecture that the compiler at hand knows."""
     try:
-        module.getVersion()
-    except (ImportError, OSError, RuntimeError) as error:
-        pytest.skip(f"CuPy finds no NVRTC: {error}")
-    return module
+        return architectures()
+    except DeviceError as error:
+        pytest.skip(str(error))
 
 
-def compile_with_nvrtc(compiler: Any, file: str, dtype: np.dtype, numbers: int, arch: int) -> str:
-    """The compiler's log, with a line about spills for each kernel."""
-    source = cuda_launch.source(file, dtype, numbers, cuda_launch.PIECE)
-    program = compiler.createProgram(source, f"{file}.cu", (), ())
-    options = ("--std=c++17", f"--gpu-architecture=sm_{arch}", "--ptxas-options=-v")
-    try:
-        compiler.compileProgram(program, options)
-        return compiler.getProgramLog(program)
-    except compiler.NVRTCError:
-        pytest.fail(compiler.getProgramLog(program))
-    finally:
-        compiler.destroyProgram(program)
+def assert_nothing_spills(file: str, targets: list[int], builds: Sequence[Any]) -> None:
+    text = (FOLDER / f"{file}.cu").read_text("utf-8")
+    kernels = re.findall(r"__global__ void (\w+)\(", text)
+    table = list(resource_table(targets, [file], builds))
+    expected = itertools.product(targets, [(dtype.name, numbers) for dtype, numbers in builds])
+    assert sorted((r.architecture, (r.dtype, r.numbers), r.kernel) for r in table) == sorted(
+        (arch, build, kernel) for (arch, build) in expected for kernel in kernels
+    )
+    for row in table:
+        assert row.spilled == 0, row
+        assert 0 < row.registers * cuda_launch.BLOCK <= 65536, row  # else it cannot be launched
+        assert row.shared <= 49152, row
 
 
 @pytest.mark.parametrize("file", KERNEL_FILES)
-def test_nvrtc_compiles_it_for_the_oldest_architecture_without_spilling(file):
-    compiler = nvrtc()
-    oldest = min(arch for arch in compiler.getSupportedArchs() if arch >= 75)
-    for dtype, numbers in VARIANTS:
-        assert spilled(compile_with_nvrtc(compiler, file, dtype, numbers, oldest)) == {"0"}
+def test_a_compiler_of_gpus_takes_it_for_every_architecture_and_spills_nothing(file, targets):
+    assert targets[0] == 75
+    assert_nothing_spills(file, targets, WIDE)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", KERNEL_FILES)
-def test_nvrtc_compiles_it_for_every_architecture_without_spilling(file):
-    compiler = nvrtc()
-    for arch in compiler.getSupportedArchs():
-        for dtype, numbers in VARIANTS if arch >= 75 else ():
-            assert spilled(compile_with_nvrtc(compiler, file, dtype, numbers, arch)) == {"0"}, arch
+def test_nor_does_it_spill_where_numbers_are_read_one_by_one(file, targets):
+    assert_nothing_spills(file, targets, NARROW)
+
+
+def test_a_text_that_does_not_compile_is_shown_by_the_compilers_first_complaint(
+    monkeypatch, targets
+):
+    monkeypatch.setattr(cuda_resources, "source", lambda *args: "__global__ void k() { m; }")
+    with pytest.raises(DeviceError, match=r'edge_dot.cu for sm_75: .*error: .*"m" is undefined'):
+        list(resource_table([75], ["edge_dot"]))
+
+
+def test_without_a_compiler_there_is_no_table_but_a_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", None)
+    with pytest.raises(DeviceError, match=r"no compiler for CUDA .*; pip install cupy-cud"):
+        architectures()
 
 
 @pytest.mark.slow
@@ -85,9 +98,9 @@ def test_nvrtc_compiles_it_for_every_architecture_without_spilling(file):
 @pytest.mark.parametrize("file", KERNEL_FILES)
 def test_nvcc_compiles_it_without_a_warning_or_a_spill(tmp_path, file):
     text, command = tmp_path / f"{file}.cu", ["nvcc", "-cubin", "-arch=sm_75", "-std=c++17"]
-    for dtype, numbers in VARIANTS:
+    for dtype, numbers in (*WIDE, *NARROW):
         text.write_text(cuda_launch.source(file, dtype, numbers, cuda_launch.PIECE))
         flags = ["-Werror=all-warnings", "-Xptxas=-v", "-o", str(tmp_path / "cubin")]
         done = subprocess.run([*command, *flags, str(text)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        assert spilled(done.stderr) == {"0"}
+        assert set(re.findall(r"(\d+) bytes spill", done.stderr)) == {"0"}

@@ -37,6 +37,8 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
     nbytes = property(attrgetter("_array.nbytes"))
     flags = property(attrgetter("_array.flags"))
 
+    __imatmul__ = None  # which CuPy's arrays have not either
+
     @property
     def T(self) -> "ndarray":  # noqa: N802 (NumPy's name)
         return ndarray(self._array.T)
