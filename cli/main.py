@@ -9,6 +9,7 @@ import traceback
 import click
 
 from gaancore import __version__
+from gaancore.array import memory_shortage
 from gaancore.errors import UserError
 
 from .convert import check, convert
@@ -59,6 +60,7 @@ def main() -> None:
     except MemoryError as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"error: out of memory ({error}); lower --batch-size or --fanouts", err=True)
+        shortage = memory_shortage(error)
+        click.echo(f"error: out of memory ({shortage}); lower --batch-size or --fanouts", err=True)
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)

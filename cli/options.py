@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
 from gaancore.train.settings import read_config, task_settings
@@ -88,8 +89,13 @@ def process_options(command: Command) -> Command:
         help="Batches made ahead of their use, by up to so many threads; 0: none.",
     )(command)  # fmt: skip
     return click.option(
-        "--device", default="auto", show_default=True, help="auto, cpu or cuda[:N]."
-    )(command)
+        "--device", default="auto", show_default=True, callback=_usable_device,
+        help="auto (a GPU if one works), cpu or cuda[:N].",
+    )(command)  # fmt: skip
+
+
+def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:
+    return resolve_device(name, lambda notice: click.echo(f"note: {notice}", err=True))
 
 
 def given_settings(options: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -91,18 +91,25 @@ def small_settings(**changes: Any) -> Settings:
 
 
 def small_run(
-    folder: Path, dataset: NodeDataset | None = None, prefetch: int = 2, **changes: Any
+    folder: Path,
+    dataset: NodeDataset | None = None,
+    device: str = "cpu",
+    prefetch: int = 2,
+    **changes: Any,
 ) -> ClassifierRun:
     """A run in `folder` that is about to start."""
     settings, data = small_settings(**changes), dataset or small_dataset()
-    run = ClassifierRun(settings, data, RunFolder(folder), prefetch=prefetch)
+    run = ClassifierRun(settings, data, RunFolder(folder), device, prefetch=prefetch)
     run.start()
     return run
 
 
-def resumed_run(folder: Path, dataset: NodeDataset | None = None, **changes: Any) -> ClassifierRun:
+def resumed_run(
+    folder: Path, dataset: NodeDataset | None = None, device: str = "cpu", **changes: Any
+) -> ClassifierRun:
     """The run in `folder`, from its last saved step on."""
-    run = ClassifierRun(small_settings(**changes), dataset or small_dataset(), RunFolder(folder))
+    settings, data = small_settings(**changes), dataset or small_dataset()
+    run = ClassifierRun(settings, data, RunFolder(folder), device)
     run.resume()
     return run
 

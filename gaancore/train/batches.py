@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaancore.array import Array, to_device
 from gaancore.data.dataset import NodeDataset
 from gaancore.data.features import Features
 from gaancore.errors import DataError
@@ -22,8 +23,14 @@ class Batch:
 
     seeds: np.ndarray
     blocks: list[Block]
-    x: np.ndarray
-    labels: np.ndarray
+    x: Array
+    labels: Array
+
+    def to(self, device: str) -> "Batch":
+        """The same with blocks, x and labels on `device` (see to_device)."""
+        moved = {id(block): block.to(device) for block in self.blocks}  # some are used twice
+        x, labels = to_device(self.x, device), to_device(self.labels, device)
+        return Batch(self.seeds, [moved[id(block)] for block in self.blocks], x, labels)
 
 
 class Batches:

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
-from gaancore.array import resolve_device
+from gaancore.array import Uploads, resolve_device
 from gaancore.data.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.features import Features, feature_statistics
 from gaancore.errors import DataError, SettingsError
@@ -12,7 +12,7 @@ from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, PlateauSchedule
 from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor
-from gaancore.train.batches import Batches
+from gaancore.train.batches import Batch, Batches
 from gaancore.train.build import Model, build_model
 from gaancore.train.checkpoint import Groups
 from gaancore.train.inference import infer, infer_sampled
@@ -50,7 +50,8 @@ class ClassifierRun(Run):
         self.normalization = feature_statistics(self.dataset, s.normalize)
         self._views: dict[int, NodeDataset] = {}
         self.view = self._seen_for(TRAIN)
-        self.model = build_model(s, self.dataset.num_features, self.dataset.num_classes)
+        model = build_model(s, self.dataset.num_features, self.dataset.num_classes)
+        self.model = model.to(self.device)
         self.batches = Batches(self.view, self._features(self.view), s, self.model.num_steps)
         self.steps_per_epoch = self.batches.steps_per_epoch
         self.optimizer = Adam(self.model.named_parameters(), s.lr)
@@ -64,17 +65,25 @@ class ClassifierRun(Run):
     def train(self) -> dict[str, Any]:
         """Run to the end, with the batches of the next steps made meanwhile. See Run.train."""
         with Prefetch(self.batches.batch, count(self.progress.step), depth=self.prefetch) as ahead:
-            self._ahead = ahead
+            self._ahead, self._uploads = ahead, Uploads(self.device)
+            self._batch = self._fetch()
             return super().train()
 
-    def _learn(self, epoch: int, step: int) -> float:
+    def _fetch(self) -> Batch:
+        """The next batch, on the device."""
         batch = next(self._ahead)
+        with self._uploads.beside():
+            return batch.to(self.device)
+
+    def _learn(self, epoch: int, step: int) -> float:
+        batch = self._batch
         dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
         logits = self.model(Tensor(batch.x), batch.blocks, dropout_seed)
         loss_of = bce_with_logits if self.dataset.multi_label else softmax_cross_entropy
         loss = loss_of(logits, batch.labels)
         loss.backward()
         self.progress.edges += sum(block.num_edges for block in batch.blocks)
+        self._batch = self._fetch()  # while a GPU computes what was launched above
         return float(loss.data)
 
     def _logged(self) -> dict[str, Any]:

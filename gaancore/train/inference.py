@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from gaancore.array import Array, array_module, device_of, to_device, to_numpy
 from gaancore.data.features import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
@@ -30,20 +31,26 @@ def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) ->
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
     layer, and some 16 + 4 K bytes for each edge of a chunk.
     """
+    device = device_of(model.head.bias.data)
+
+    def fetch(rows: np.ndarray) -> Callable[[slice], Array]:
+        return lambda chunk: to_device(features[rows[chunk]], device)
+
     with no_grad():
         if isinstance(model, FeedForward):
-            return _in_chunks(lambda x: model(x), features, nodes)
+            return to_numpy(_in_chunks(lambda x: model(x), fetch(nodes), nodes.size))
         needed = _hops(graph, nodes, model.num_steps)
-        h = _in_chunks(model.embed, features, needed[-1])
+        h = _in_chunks(model.embed, fetch(needed[-1]), needed[-1].size)
         row_of = np.zeros(graph.num_nodes, np.int64)
         for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
             row_of[outer] = np.arange(outer.size)
             parts = []
             for dst_ids in _chunks(graph, inner):
                 block = graph.block_of(dst_ids)
-                parts.append(model.layer(number, Tensor(h[row_of[block.src_ids]]), block).data)
-            h = np.concatenate(parts)
-        return _in_chunks(model.head, h, np.arange(nodes.size))
+                sources = Tensor(h[to_device(row_of[block.src_ids], device)])
+                parts.append(model.layer(number, sources, block.to(device)).data)
+            h = array_module(h).concatenate(parts)
+        return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size))
 
 
 def infer_sampled(
@@ -63,14 +70,19 @@ def infer_sampled(
     training step without gradients, for each of `prefetch` batches made ahead and the one in use.
     """
     starts = range(0, max(1, nodes.size), batch_size)
+    device = device_of(model.head.bias.data)
 
     def batch(start: int) -> tuple[np.ndarray, list[Block]]:
         key = derive_seed(seed, "evaluation", start)
         blocks = sample_blocks(graph, nodes[start : start + batch_size], fanouts, seed=key)
         return features[blocks[0].src_ids], blocks
 
+    def outputs(x: np.ndarray, blocks: list[Block]) -> np.ndarray:
+        there = [block.to(device) for block in blocks]
+        return to_numpy(model(Tensor(to_device(x, device)), there).data)
+
     with no_grad(), Prefetch(batch, iter(starts), depth=prefetch) as batches:
-        return np.concatenate([model(Tensor(x), blocks).data for x, blocks in batches])
+        return np.concatenate([outputs(*batch) for batch in batches])
 
 
 def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int) -> list[np.ndarray]:
@@ -100,8 +112,10 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
         start = stop
 
 
-def _in_chunks(layer: Callable[[Tensor], Tensor], x: Matrix, rows: np.ndarray) -> np.ndarray:
-    starts = range(0, max(1, rows.size), ROWS_AT_A_TIME)
-    return np.concatenate(
-        [layer(Tensor(x[rows[start : start + ROWS_AT_A_TIME]])).data for start in starts]
-    )
+def _in_chunks(
+    layer: Callable[[Tensor], Tensor], rows: Callable[[slice], Array], count: int
+) -> Array:
+    """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
+    starts = range(0, max(1, count), ROWS_AT_A_TIME)
+    parts = [layer(Tensor(rows(slice(a, a + ROWS_AT_A_TIME)))).data for a in starts]
+    return array_module(parts[0]).concatenate(parts)

@@ -106,9 +106,9 @@ def describe_data(dataset: NodeDataset) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """gaancore, Python and the libraries whose versions can change a number."""
     found = {"gaancore": gaancore.__version__, "python": platform.python_version()}
-    for name in ("numpy", "scipy", "numba"):
+    for name in ("numpy", "scipy", "numba", "cupy-cuda12x", "cupy-cuda13x"):
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # vendored without metadata
-            found[name] = "unknown"
+        except PackageNotFoundError:  # not installed, or vendored without metadata
+            continue
     return found

@@ -26,8 +26,9 @@ Command = Callable[..., Outcome]
 
 @pytest.fixture
 def gaancore(monkeypatch, capsys, any_threads, tmp_path) -> Command:
-    """Runs `gaancore ARGUMENTS`; a traceback is a failed test."""
+    """Runs `gaancore ARGUMENTS`, as if CuPy were not installed; a traceback is a failed test."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "cupy", None)
     monkeypatch.setenv("GAANCORE_DATA", str(tmp_path / "no data"))
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)

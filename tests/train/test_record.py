@@ -1,6 +1,7 @@
 """What a run writes down, and the folder it writes to."""
 
 import json
+import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_the_record_holds_what_a_reader_needs(tmp_path):
     assert 1 <= record["best_epoch"] <= 3
     assert record["seconds"] > 0
     assert record["peak_rss_mb"] > 10
-    assert set(record["versions"]) == {"gaancore", "python", "numpy", "scipy", "numba"}
+    assert set(record["versions"]) >= {"gaancore", "python", "numpy", "scipy", "numba"}
     assert record["settings"]["variant"] == "paper"
 
 
@@ -102,7 +103,8 @@ def test_data_without_nodes_to_choose_or_score_by_is_refused(tmp_path, split, na
         small_run(tmp_path, small_dataset(split=labels))
 
 
-def test_another_device_is_refused_before_anything_is_written(tmp_path):
+def test_another_device_is_refused_before_anything_is_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
     folder = RunFolder(tmp_path / "run")
     with pytest.raises(DeviceError, match=r"^device cuda: "):
         ClassifierRun(small_settings(), small_dataset(), folder, "cuda")

@@ -1,0 +1,152 @@
+"""Training on a CUDA device, as the emulator plays it: whole steps, and whole runs."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from emulator.device import EmulatedCupy
+from numpy.testing import assert_allclose
+from small_run import contents, resumed_run, run_until, small_run
+
+from gaancore.array import Uploads, device_of, to_numpy
+from gaancore.data import TEST
+from gaancore.graph import CSRGraph
+from gaancore.models.node_classifier import MODELS, VARIANTS, FeedForward, NodeClassifier
+from gaancore.ops import bce_with_logits, softmax_cross_entropy
+from gaancore.optim import Adam, clip_grad_norm
+from gaancore.tensor import Tensor
+from gaancore.train.batches import Batch
+from gaancore.train.inference import infer
+
+NODES, IN_DIM, CLASSES = 44, 5, 4
+WIDTHS = {"embed_dim": 8, "out_dim": 8, "num_heads": (2, 3), "key_dim": 4, "value_dims": (4, 5),
+          "gate_dim": 4, "dropout": 0.1, "attention_dropout": 0.3}  # fmt: skip
+IN_FLOAT32, IN_FLOAT64 = ("float32", 1e-5), ("float64", 1e-12)
+EPS = 1e-3  # of Adam: a gradient that is nothing but rounding (the keys' bias) moves nothing
+
+
+def build(model: str, variant: str, dtype: str) -> NodeClassifier | FeedForward:
+    rng = np.random.default_rng(0)
+    if model == "fnn":
+        network = FeedForward(IN_DIM, CLASSES, hidden_dim=8, rng=rng)
+    else:
+        network = NodeClassifier(IN_DIM, CLASSES, model=model, variant=variant, rng=rng, **WIDTHS)
+    return network.astype(dtype)
+
+
+def batch(number: int, dtype: str, classes: bool) -> Batch:
+    """A graph with isolated nodes, repeated edges and loops, drawn anew for each step."""
+    rng = np.random.default_rng(number)
+    src, dst = rng.integers(NODES - 4, size=(2, 200))
+    block = CSRGraph.from_edges(src, dst, NODES, duplicates="keep").full_block()
+    x = rng.standard_normal((NODES, IN_DIM)).astype(dtype)
+    several = rng.integers(0, 2, (NODES, CLASSES), np.uint8)
+    labels = rng.integers(0, CLASSES, NODES) if classes else several
+    return Batch(np.arange(NODES), [block, block], x, labels)
+
+
+def train(device: str, network: Any, dtype: str, classes: bool, steps: int = 3) -> dict[str, Any]:
+    """Some steps as ClassifierRun makes them: what is uploaded is one step ahead."""
+    network.to(device)
+    optimizer, uploads = Adam(network.named_parameters(), 0.01, eps=EPS), Uploads(device)
+    loss_of = softmax_cross_entropy if classes else bce_with_logits
+
+    def fetch(number: int) -> Batch:
+        with uploads.beside():
+            return batch(number, dtype, classes).to(device)
+
+    losses, upcoming = [], fetch(0)
+    for number in range(steps):
+        now = upcoming
+        loss = loss_of(network(Tensor(now.x), now.blocks, number), now.labels)
+        network.zero_grad()
+        loss.backward()
+        upcoming = fetch(number + 1)
+        losses.append((float(loss.data), clip_grad_norm(network.named_parameters(), 0.1)))
+        optimizer.step()
+    for array in (*network.state().values(), *optimizer.state().values()):
+        assert device_of(array) == device
+        assert array.dtype == dtype
+    state = {name: to_numpy(x) for name, x in network.state().items()}
+    return {"losses": np.array(losses), **state}
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [IN_FLOAT32, IN_FLOAT64], ids=["32", "64"])
+@pytest.mark.parametrize("classes", [False, True], ids=["labels", "classes"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("model", MODELS)
+def test_whole_steps_of_every_model_agree_with_the_cpu(
+    emulated, model, variant, classes, dtype, tolerance
+):
+    expected = train("cpu", build(model, variant, dtype), dtype, classes)
+    with emulated["checked"].installed():
+        actual = train("cuda:0", build(model, variant, dtype), dtype, classes)
+    for name, wanted in expected.items():
+        assert_allclose(actual[name], wanted, rtol=0, atol=tolerance, err_msg=name)
+
+
+def test_a_step_gives_the_same_bits_for_every_order_of_threads(emulated):
+    def bits(device: EmulatedCupy) -> dict[str, bytes]:
+        with device.installed():
+            out = train("cuda:0", build("gaan", "released", "float32"), "float32", False)
+        return {name: array.tobytes() for name, array in out.items()}
+
+    first = bits(emulated["ascending"])
+    assert all(bits(device) == first for device in emulated.values())
+
+
+def test_a_block_takes_its_transpose_along_or_sends_it_later(emulated):
+    block = batch(0, "float32", False).blocks[0]
+    with emulated["random"].installed() as cupy:
+        for there in (block.to("cuda:0"), block.to("cuda:0").to("cuda:0")):
+            assert there.num_edges == block.num_edges == 200
+            for mine, theirs in zip(there.transpose, block.transpose, strict=True):
+                assert isinstance(mine, cupy.ndarray)
+                assert to_numpy(mine).tolist() == theirs.tolist()
+        assert "transpose" in vars(block.to("cuda:0"))
+    assert block.to("cpu") is block
+
+
+# ---- runs -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_device(emulated):
+    with emulated["random"].installed() as cupy:
+        yield cupy
+
+
+def test_a_run_trains_validates_and_scores_on_the_device(tmp_path, on_device):
+    record = small_run(tmp_path / "there", device="auto").train()
+    assert record["device"] == "cuda:0"
+    here = small_run(tmp_path / "here", device="cpu").train()
+    assert here["device"] == "cpu"
+    for part in ("validation", "test"):
+        assert record[part]["micro_f1"] == pytest.approx(here[part]["micro_f1"], abs=0.05)
+    assert record["best_step"] > 0
+
+
+@pytest.mark.parametrize("options", [{}, {"batch": "graphs"}, {"model": "fnn"}], ids=str)
+def test_a_run_that_is_stopped_and_resumed_ends_with_the_same_bits(tmp_path, on_device, options):
+    options = {"device": "cuda", **options}
+    small_run(tmp_path / "whole", **options).train()
+    run_until(small_run(tmp_path / "parts", **options), 2)
+    resumed_run(tmp_path / "parts", **options).train()
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_the_best_weights_score_the_same_on_either_device(tmp_path, on_device):
+    run = small_run(tmp_path, device="cuda")
+    scores = run.train()["test"]
+    assert device_of(run.model.head.bias.data) == "cuda:0"
+    there = resumed_run(tmp_path, device="cuda")
+    there.load_best()
+    assert there.score(TEST).micro_f1 == scores["micro_f1"]
+    here = resumed_run(tmp_path, device="cpu")
+    here.load_best()
+    view, nodes = here.dataset, here.dataset.nodes(TEST)
+    outputs = [
+        infer(model, view.graph, view.features, nodes) for model in (here.model, there.model)
+    ]
+    assert all(isinstance(logits, np.ndarray) for logits in outputs)
+    assert_allclose(outputs[0], outputs[1], atol=1e-5)
