@@ -66,7 +66,7 @@ class ClassifierRun(Run):
         """Run to the end, with the batches of the next steps made meanwhile. See Run.train."""
         with Prefetch(self.batches.batch, count(self.progress.step), depth=self.prefetch) as ahead:
             self._ahead, self._uploads = ahead, Uploads(self.device)
-            self._batch = self._fetch()
+            self._upcoming: Batch | None = None
             return super().train()
 
     def _fetch(self) -> Batch:
@@ -76,14 +76,15 @@ class ClassifierRun(Run):
             return batch.to(self.device)
 
     def _learn(self, epoch: int, step: int) -> float:
-        batch = self._batch
+        batch = self._upcoming or self._fetch()
         dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
         logits = self.model(Tensor(batch.x), batch.blocks, dropout_seed)
         loss_of = bce_with_logits if self.dataset.multi_label else softmax_cross_entropy
         loss = loss_of(logits, batch.labels)
         loss.backward()
         self.progress.edges += sum(block.num_edges for block in batch.blocks)
-        self._batch = self._fetch()  # while a GPU computes what was launched above
+        if self.device != "cpu":  # which now computes what was launched, and is not waited for yet
+            self._upcoming = self._fetch()
         return float(loss.data)
 
     def _logged(self) -> dict[str, Any]:
