@@ -55,8 +55,8 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
     def get(self) -> np.ndarray:
         return self._array.copy()
 
-    def astype(self, dtype: Any) -> "ndarray":
-        return ndarray(self._array.astype(dtype))
+    def astype(self, dtype: Any, copy: bool = True) -> "ndarray":
+        return ndarray(self._array.astype(dtype, copy=copy))
 
     def reshape(self, *shape: Any) -> "ndarray":
         return ndarray(self._array.reshape(*shape))
