@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -94,7 +93,7 @@ def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: Non
     """The device that `auto`, `cpu`, `cuda` or `cuda:N` stands for: `cpu` or `cuda:N`.
 
     A CUDA device has then proved that it computes, and is the current one of this thread. `auto`
-    is cuda:0 if that works, else the CPU; `notify` is told why where CuPy is installed.
+    is cuda:0 if that works, else the CPU; `notify` is told why if there is an NVIDIA driver.
     Raises DeviceError, with the remedy, for any other name and for a device that does not work.
     """
     if not (match := re.fullmatch(r"auto|cpu|cuda(?::(\d+))?", name)):
@@ -109,7 +108,7 @@ def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: Non
         return f"cuda:{number}"
     if name != "auto":
         raise DeviceError(f"device {name}: {problem}; or use --device cpu")
-    if find_spec("cupy"):
+    if driver_version():
         notify(f"no GPU is used: {problem}")
     return "cpu"
 

@@ -29,7 +29,6 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A CuPy in which everything fails that a test does not allow."""
     found = SimpleNamespace(cuda=SimpleNamespace(runtime=SimpleNamespace()))
     monkeypatch.setitem(sys.modules, "cupy", found)
-    monkeypatch.setattr(array, "find_spec", lambda name: found)
     return found
 
 
@@ -99,9 +98,9 @@ def test_on_the_cpu_there_is_nothing_to_copy():
 # ---- which device ---------------------------------------------------------------------------
 
 
-def test_auto_is_the_cpu_without_a_word_where_there_is_no_cupy(monkeypatch):
+def test_auto_is_the_cpu_without_a_word_where_there_is_no_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)  # `import cupy` now raises
-    monkeypatch.setattr(array, "find_spec", lambda name: None)
+    driver(monkeypatch, None)
     notices: list[str] = []
     assert resolve_device("auto", notices.append) == "cpu"
     assert resolve_device("cpu", notices.append) == "cpu"
@@ -115,12 +114,14 @@ def test_auto_is_the_first_cuda_device_where_that_works(emulated):
         assert resolve_device("cpu") == "cpu"
 
 
-def test_auto_says_why_where_cupy_is_there_and_no_device_is(monkeypatch, cupy):
+def test_auto_says_why_where_a_driver_is_there_and_no_device_works(monkeypatch, cupy):
     cupy.cuda.runtime.getDeviceCount = failing(RuntimeError("cudaErrorInsufficientDriver: old"))
-    driver(monkeypatch, None)
+    driver(monkeypatch, (11, 8))
     notices: list[str] = []
     assert resolve_device("auto", notices.append) == "cpu"
-    assert notices == ["no GPU is used: this machine has no NVIDIA driver"]
+    assert notices == [
+        "no GPU is used: the driver is for CUDA 11.8; install one for CUDA 12 or later"
+    ]
 
 
 @pytest.mark.parametrize("name", ["gpu", "CPU", "cuda0", "", "tpu:0", "cuda:", "cuda:-1", "cuda:x"])

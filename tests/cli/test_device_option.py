@@ -35,7 +35,6 @@ def test_a_gpu_that_does_not_work_is_told_once_and_the_cpu_trains(gaancore, data
     cupy = EmulatedCupy()
     cupy.cuda.runtime.getDeviceCount = too_old
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(array, "find_spec", lambda name: name)
     monkeypatch.setattr(array, "driver_version", lambda: (12, 2))
     outcome = gaancore("train", "--data", data, *TINY)
     assert outcome.code == 0

@@ -21,10 +21,10 @@ LONG = small_options(epochs=150, fanouts="4,3")
 
 
 def start(*arguments: object, folder: Path, **environment: str | None) -> subprocess.Popen[str]:
-    """`gaancore ARGUMENTS` in `folder`; a variable that is None is not set."""
+    """`gaancore ARGUMENTS` on the CPU in `folder`; a variable that is None is not set."""
     variables = {**os.environ, "PYTHONPATH": str(CHECKOUT), **environment}
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        [sys.executable, "-c", PROGRAM, *map(str, arguments), "--device=cpu"],
         cwd=folder,
         env={name: value for name, value in variables.items() if value is not None},
         stdout=subprocess.PIPE,
