@@ -115,16 +115,17 @@ class Block:
         return Transpose(read_only(indptr), read_only(rows[edge_ids]), read_only(edge_ids))
 
     def to(self, device: str) -> "Block":
-        """The block with indptr and indices on `device` (see to_device); itself for `cpu`.
+        """The block with indptr and indices on `device` (see to_device); `cpu` gives the host's back.
 
         The transpose goes along if it is made already; else it is made on the host, and follows,
         when a gradient asks for it. src_ids stay: they say which rows to fetch on the host.
         """
+        host = self._host or self
         if device == "cpu":
-            return self
-        there = copy.copy(self)
-        there._host = self
-        there.indptr, there.indices = (to_device(x, device) for x in (self.indptr, self.indices))
+            return host
+        there = copy.copy(host)
+        there._host = host
+        there.indptr, there.indices = (to_device(x, device) for x in (host.indptr, host.indices))
         if vars(there).pop("transpose", None) is not None:
             _ = there.transpose
         return there

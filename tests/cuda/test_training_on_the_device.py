@@ -98,13 +98,16 @@ def test_a_step_gives_the_same_bits_for_every_order_of_threads(emulated):
 def test_a_block_takes_its_transpose_along_or_sends_it_later(emulated):
     block = batch(0, "float32", False).blocks[0]
     with emulated["random"].installed() as cupy:
-        for there in (block.to("cuda:0"), block.to("cuda:0").to("cuda:0")):
+        before = block.to("cuda:0")
+        assert "transpose" not in vars(before)
+        expected = [array.tolist() for array in block.transpose]
+        after = block.to("cuda:0")
+        assert "transpose" in vars(after)
+        for there in (before, after):
             assert there.num_edges == block.num_edges == 200
-            for mine, theirs in zip(there.transpose, block.transpose, strict=True):
-                assert isinstance(mine, cupy.ndarray)
-                assert to_numpy(mine).tolist() == theirs.tolist()
-        assert "transpose" in vars(block.to("cuda:0"))
-    assert block.to("cpu") is block
+            assert all(isinstance(array, cupy.ndarray) for array in there.transpose)
+            assert [to_numpy(array).tolist() for array in there.transpose] == expected
+            assert there.to("cpu") is block.to("cpu") is block
 
 
 # ---- runs -----------------------------------------------------------------------------------
