@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from emulator.device import EmulatedCupy
+from emulator.device import EmulatedCupy, Stream
 
 from gaancore import array
 from gaancore.array import (
@@ -87,6 +87,17 @@ def test_copies_run_beside_the_work_and_what_is_launched_later_waits_for_them(em
             second = to_device(np.full(2, 2.0), "cuda:0")
         assert to_numpy(second).tolist() == [2, 2]
         assert to_numpy(first).tolist() == [1, 1, 1]
+
+
+def test_copies_wait_for_earlier_work_that_may_still_read_where_they_go(emulated, monkeypatch):
+    waits: list[tuple[Stream, Stream]] = []
+    monkeypatch.setattr(Stream, "wait_event", lambda self, e: waits.append((self, e.stream)))
+    with emulated["random"].installed():
+        uploads = Uploads("cuda:0")
+        for _ in range(2):
+            with uploads.beside():
+                own = Stream.current
+    assert waits == [(Stream.current, own), (own, Stream.current), (Stream.current, own)]
 
 
 def test_on_the_cpu_there_is_nothing_to_copy():

@@ -115,7 +115,7 @@ class Block:
         return Transpose(read_only(indptr), read_only(rows[edge_ids]), read_only(edge_ids))
 
     def to(self, device: str) -> "Block":
-        """The block with indptr and indices on `device` (see to_device); `cpu` gives the host's back.
+        """The block with indptr and indices on `device` (see to_device).
 
         The transpose goes along if it is made already; else it is made on the host, and follows,
         when a gradient asks for it. src_ids stay: they say which rows to fetch on the host.
