@@ -16,17 +16,16 @@ class OnDevice:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
-            there = [self.cupy.asarray(x) if isinstance(x, np.ndarray) else x for x in args]
+            there = self._move(args, np.ndarray, self.cupy.asarray)
             result = getattr(cuda, name)(*there)
             for here, moved in zip(args, there, strict=True):
                 if isinstance(here, np.ndarray) and here.flags.writeable:
                     here[...] = moved.get()  # some work in place
-            if isinstance(result, tuple):
-                return tuple(map(self._back, result))
-            return self._back(result)
+            return self._move(result, self.cupy.ndarray, self.cupy.ndarray.get)
 
         return call
 
-    def _back(self, x: Any) -> Any:
-        """What a forward pass saves for the backward one is a tuple, and stays on the device."""
-        return x.get() if isinstance(x, self.cupy.ndarray) else x
+    def _move(self, x: Any, kind: type, copy: Callable[[Any], Any]) -> Any:
+        if isinstance(x, tuple):
+            return tuple(self._move(item, kind, copy) for item in x)
+        return copy(x) if isinstance(x, kind) else x

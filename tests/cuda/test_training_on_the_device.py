@@ -1,4 +1,4 @@
-"""Training on a CUDA device, as the emulator plays it: whole steps, and whole runs."""
+"""Training on a CUDA device, which the emulator plays by default: whole steps, whole runs."""
 
 from typing import Any
 
@@ -22,6 +22,9 @@ NODES, IN_DIM, CLASSES = 44, 5, 4
 WIDTHS = {"embed_dim": 8, "out_dim": 8, "num_heads": (2, 3), "key_dim": 4, "value_dims": (4, 5),
           "gate_dim": 4, "dropout": 0.1, "attention_dropout": 0.3}  # fmt: skip
 IN_FLOAT32, IN_FLOAT64 = ("float32", 1e-5), ("float64", 1e-12)
+ON_CUDA = pytest.mark.parametrize(
+    "device", ["emulated", pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True
+)
 EPS = 1e-3  # of Adam: a gradient that is nothing but rounding (the keys' bias) moves nothing
 
 
@@ -71,16 +74,16 @@ def train(device: str, network: Any, dtype: str, classes: bool, steps: int = 3) 
     return {"losses": np.array(losses), **state}
 
 
+@ON_CUDA
 @pytest.mark.parametrize(("dtype", "tolerance"), [IN_FLOAT32, IN_FLOAT64], ids=["32", "64"])
 @pytest.mark.parametrize("classes", [False, True], ids=["labels", "classes"])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("model", MODELS)
 def test_whole_steps_of_every_model_agree_with_the_cpu(
-    emulated, model, variant, classes, dtype, tolerance
+    device, model, variant, classes, dtype, tolerance
 ):
     expected = train("cpu", build(model, variant, dtype), dtype, classes)
-    with emulated["checked"].installed():
-        actual = train("cuda:0", build(model, variant, dtype), dtype, classes)
+    actual = train(device, build(model, variant, dtype), dtype, classes)
     for name, wanted in expected.items():
         assert_allclose(actual[name], wanted, rtol=0, atol=tolerance, err_msg=name)
 
@@ -113,15 +116,10 @@ def test_a_block_takes_its_transpose_along_or_sends_it_later(emulated):
 # ---- runs -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def on_device(emulated):
-    with emulated["random"].installed() as cupy:
-        yield cupy
-
-
-def test_a_run_trains_validates_and_scores_on_the_device(tmp_path, on_device):
+@ON_CUDA
+def test_a_run_trains_validates_and_scores_on_the_device(tmp_path, device):
     record = small_run(tmp_path / "there", device="auto").train()
-    assert record["device"] == "cuda:0"
+    assert record["device"] == device == "cuda:0"
     here = small_run(tmp_path / "here", device="cpu").train()
     assert here["device"] == "cpu"
     for part in ("validation", "test"):
@@ -129,20 +127,22 @@ def test_a_run_trains_validates_and_scores_on_the_device(tmp_path, on_device):
     assert record["best_step"] > 0
 
 
+@ON_CUDA
 @pytest.mark.parametrize("options", [{}, {"batch": "graphs"}, {"model": "fnn"}], ids=str)
-def test_a_run_that_is_stopped_and_resumed_ends_with_the_same_bits(tmp_path, on_device, options):
-    options = {"device": "cuda", **options}
+def test_a_run_that_is_stopped_and_resumed_ends_with_the_same_bits(tmp_path, device, options):
+    options = {"device": device, **options}
     small_run(tmp_path / "whole", **options).train()
     run_until(small_run(tmp_path / "parts", **options), 2)
     resumed_run(tmp_path / "parts", **options).train()
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
 
 
-def test_the_best_weights_score_the_same_on_either_device(tmp_path, on_device):
-    run = small_run(tmp_path, device="cuda")
+@ON_CUDA
+def test_the_best_weights_score_the_same_on_either_device(tmp_path, device):
+    run = small_run(tmp_path, device=device)
     scores = run.train()["test"]
-    assert device_of(run.model.head.bias.data) == "cuda:0"
-    there = resumed_run(tmp_path, device="cuda")
+    assert device_of(run.model.head.bias.data) == device
+    there = resumed_run(tmp_path, device=device)
     there.load_best()
     assert there.score(TEST).micro_f1 == scores["micro_f1"]
     here = resumed_run(tmp_path, device="cpu")

@@ -53,7 +53,7 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
         return {"shape": self.shape, "typestr": self.dtype.str, "data": address, "version": 3}
 
     def get(self) -> np.ndarray:
-        return self._array.copy()
+        return _copied(self._array)
 
     def astype(self, dtype: Any, copy: bool = True) -> "ndarray":
         return ndarray(self._array.astype(dtype, copy=copy))
@@ -119,6 +119,11 @@ def _outside(x: Any) -> ndarray:
     return ndarray(np.asarray(x))
 
 
+def _copied(array: np.ndarray) -> np.ndarray:
+    """A copy; what nobody can change is as good as one, and may be larger than the memory."""
+    return array.copy() if array.flags.writeable else array
+
+
 # ---- streams --------------------------------------------------------------------------------
 
 
@@ -153,9 +158,8 @@ class Stream:
         Stream.current = self._before
 
     def _upload(self, source: np.ndarray) -> np.ndarray:
-        """A copy of `source`; one that nobody can change is as good as its copy."""
         if not self._late:
-            return source.copy() if source.flags.writeable else source
+            return _copied(source)
         target = np.full(source.nbytes, 0xFF, np.uint8).view(source.dtype).reshape(source.shape)
         self._waiting.append((target, source.copy()))
         self._sent += 1
