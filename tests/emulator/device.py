@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from emulator.module import EmulatedModule
+from emulator.module import EmulatedModule, mark_written
 from emulator.module import empty as unwritten
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
@@ -196,7 +196,7 @@ FUNCTIONS = {
     "stack": ("tup",),
     "diff": ("a",),
     "where": ("condition", "x", "y"),
-    "matmul": ("x1", "x2"),
+    "matmul": ("x1", "x2", "out"),
     "exp": ("x",),
     "log": ("x",),
     "tanh": ("x",),
@@ -286,6 +286,9 @@ def _function(name: str, parameters: tuple[str, ...]) -> Callable[..., ndarray]:
     def call(*args: Any, **kwargs: Any) -> ndarray:
         if len(args) + len(kwargs) > len(parameters) or not kwargs.keys() <= set(parameters):
             raise TypeError(f"cupy.{name}: only {', '.join(parameters)} are offered")
-        return _outside(function(*_inside(args), **kwargs))
+        result = function(*_inside(args), **{key: _inside(x) for key, x in kwargs.items()})
+        if "out" in kwargs:
+            mark_written(result)
+        return _outside(result)
 
     return call

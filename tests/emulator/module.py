@@ -98,6 +98,17 @@ def empty(shape: Any, dtype: Any) -> np.ndarray:
     return array
 
 
+def mark_written(array: np.ndarray) -> None:
+    """The host wrote all of `array`, C-contiguous and perhaps a part of one that `empty` made."""
+    whole = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    flags = _written.get(whole.ctypes.data)
+    if flags is not None:
+        first = (array.ctypes.data - whole.ctypes.data) // array.itemsize
+        flags[first : first + array.size] = 1
+
+
 # ---- building -------------------------------------------------------------------------------
 
 
