@@ -1,12 +1,14 @@
 """Training on a CUDA device, which the emulator plays by default: whole steps, whole runs."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from emulator.device import EmulatedCupy
 from numpy.testing import assert_allclose
-from small_run import contents, resumed_run, run_until, small_run
+from small_run import contents, resumed_run, run_until, small_dataset, small_run
 
 from gaancore.array import Uploads, device_of, to_numpy
 from gaancore.data import TEST
@@ -135,6 +137,19 @@ def test_a_run_that_is_stopped_and_resumed_ends_with_the_same_bits(tmp_path, dev
     run_until(small_run(tmp_path / "parts", **options), 2)
     resumed_run(tmp_path / "parts", **options).train()
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+@ON_CUDA
+def test_a_run_with_one_class_a_node_and_drawn_neighbours_agrees_with_the_cpu(tmp_path, device):
+    several = small_dataset()
+    dataset = replace(several, labels=several.labels.argmax(axis=1))
+    drawn = {"task": "reddit", "fanouts": (3, 2), "eval_fanouts": (3, 2), "dropout": 0.2}
+    losses = {}
+    for place in ("cpu", device):
+        small_run(tmp_path / place[:3], dataset, device=place, **drawn).train()
+        lines = (tmp_path / place[:3] / "log.jsonl").read_text("utf-8").splitlines()
+        losses[place] = [json.loads(line)["loss"] for line in lines]
+    assert_allclose(losses[device], losses["cpu"], rtol=1e-3)
 
 
 @ON_CUDA

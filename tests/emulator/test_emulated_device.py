@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulator.device import FUNCTIONS, EmulatedCupy, ndarray
+from emulator.module import KernelFaultError, has_compiler
 
 HOST = np.ones(3, np.float32)
 OPERATORS = ("add", "sub", "mul", "truediv", "pow", "gt", "iadd", "isub", "imul")
@@ -61,6 +62,20 @@ def test_a_kernel_takes_no_array_of_the_host(cupy):
     code = 'extern "C" __global__ void k(float* x) { x[0] = 1; }'
     with pytest.raises(TypeError, match="Unsupported type"):
         cupy.RawModule(code=code).get_function("k")((1,), (1,), (HOST,))
+
+
+@pytest.mark.skipif(not has_compiler(), reason="no g++: kernels cannot be executed on the CPU")
+def test_a_kernel_may_read_what_a_product_wrote_into_a_part_but_not_the_rest():
+    cupy = EmulatedCupy(checked=True)
+    code = """extern "C" __global__ void add(const double* x, double* total, int n) {
+        for (int i = 0; i < n; ++i) total[0] += x[i]; }"""
+    add, total = cupy.RawModule(code=code).get_function("add"), cupy.zeros(1, float)
+    ones, out = cupy.ones((2, 2), float), cupy.empty((4, 2), float)
+    cupy.matmul(ones, ones, out=out[:2])
+    add((1,), (1,), (out, total, np.int32(4)))
+    assert float(total[0]) == 8
+    with pytest.raises(KernelFaultError, match="reads byte 32 of x, which nobody wrote"):
+        add((1,), (1,), (out, total, np.int32(5)))
 
 
 def test_arguments_that_are_not_offered_are_refused(cupy):
