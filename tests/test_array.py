@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from emulator.device import EmulatedCupy, Stream
+from emulator.device import EmulatedCupy
+from emulator.streams import Stream
 
 from gaancore import array
 from gaancore.array import (

@@ -3,23 +3,20 @@
 It offers the part of CuPy's API that gaancore uses, under CuPy's names and argument names (a test
 compares them with the real ones), and kernels run in the emulator. Its arrays are NumPy's inside
 but, like CuPy's, never mix with NumPy's: every operand is an array of the device or a scalar.
-
-A stream of its own copies late, as on a GPU: what is uploaded on one holds 0xFF bytes until
-somebody waits for an event that was recorded behind the copy.
 """
 
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from emulator.module import EmulatedModule, mark_written
 from emulator.module import empty as unwritten
+from emulator.streams import Device, Event, OutOfMemoryError, Stream, copied
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 
@@ -53,7 +50,7 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
         return {"shape": self.shape, "typestr": self.dtype.str, "data": address, "version": 3}
 
     def get(self) -> np.ndarray:
-        return _copied(self._array)
+        return copied(self._array)
 
     def astype(self, dtype: Any, copy: bool = True) -> "ndarray":
         return ndarray(self._array.astype(dtype, copy=copy))
@@ -119,62 +116,6 @@ def _outside(x: Any) -> ndarray:
     return ndarray(np.asarray(x))
 
 
-def _copied(array: np.ndarray) -> np.ndarray:
-    """A copy; what nobody can change is as good as one, and may be larger than the memory."""
-    return array.copy() if array.flags.writeable else array
-
-
-# ---- streams --------------------------------------------------------------------------------
-
-
-class Event(NamedTuple):
-    """A place in a stream: behind its first `copies` copies."""
-
-    stream: "Stream"
-    copies: int
-
-
-class Stream:
-    """The default stream, which does everything at once, or one that copies late."""
-
-    current: "Stream"
-
-    def __init__(self, null: bool = False, non_blocking: bool = False) -> None:
-        self._late = non_blocking
-        self._waiting: deque[tuple[np.ndarray, np.ndarray]] = deque()
-        self._sent = self._made = 0
-
-    def record(self) -> Event:
-        return Event(self, self._sent)
-
-    def wait_event(self, event: Event) -> None:
-        event.stream._copy(event.copies)
-
-    def __enter__(self) -> "Stream":
-        self._before, Stream.current = Stream.current, self
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        Stream.current = self._before
-
-    def _upload(self, source: np.ndarray) -> np.ndarray:
-        if not self._late:
-            return _copied(source)
-        target = np.full(source.nbytes, 0xFF, np.uint8).view(source.dtype).reshape(source.shape)
-        self._waiting.append((target, source.copy()))
-        self._sent += 1
-        return target
-
-    def _copy(self, copies: int) -> None:
-        while self._made < copies:
-            target, source = self._waiting.popleft()
-            target[...] = source
-            self._made += 1
-
-
-Stream.current = Stream(null=True)
-
-
 # ---- the module -----------------------------------------------------------------------------
 
 MODES = {  # what would crash a plain build is reported by the checked one before
@@ -201,29 +142,6 @@ FUNCTIONS = {
     "log": ("x",),
     "tanh": ("x",),
 }
-
-
-class OutOfMemoryError(MemoryError):
-    """Worded as CuPy words it."""
-
-
-OutOfMemoryError.__module__ = "cupy.cuda.memory"
-
-
-class Device:
-    """The only one there is: number 0."""
-
-    def __init__(self, device: int) -> None:
-        self.id = device
-
-    def use(self) -> None:
-        assert self.id == 0
-
-    def __enter__(self) -> "Device":
-        self.use()
-        return self
-
-    def __exit__(self, *raised: object) -> None: ...
 
 
 class EmulatedCupy(ModuleType):
@@ -268,7 +186,7 @@ class EmulatedCupy(ModuleType):
             raise OutOfMemoryError(
                 f"Out of memory allocating {array.nbytes:,} bytes (allocated so far: 0 bytes)."
             )
-        return ndarray(Stream.current._upload(array))
+        return ndarray(Stream.current.upload(array))
 
     def RawModule(self, code: str, options: tuple[str, ...] = ()) -> Any:  # noqa: N802
         module = EmulatedModule(code, options, **self._mode)
