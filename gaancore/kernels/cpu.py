@@ -63,16 +63,16 @@ def _strip_width(features: int) -> int:
 
 
 def segment_softmax_forward(scores: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    weights = np.empty_like(scores)
-    _by_edges(segments.softmax_forward, indptr, scores.shape[1], scores, indptr, weights)
+    weights, heads = np.empty_like(scores), scores.shape[1]
+    _by_edges(segments.softmax_forward(heads), indptr, heads, scores, indptr, weights)
     return weights
 
 
 def segment_softmax_backward(
     weights: np.ndarray, grad: np.ndarray, indptr: np.ndarray
 ) -> np.ndarray:
-    out = np.empty_like(weights)
-    _by_edges(segments.softmax_backward, indptr, weights.shape[1], weights, grad, indptr, out)
+    out, heads = np.empty_like(weights), weights.shape[1]
+    _by_edges(segments.softmax_backward(heads), indptr, heads, weights, grad, indptr, out)
     return out
 
 

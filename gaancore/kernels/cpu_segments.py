@@ -13,47 +13,75 @@ from gaancore.jit import jit
 from gaancore.kernels.fastmath import exp_nonpositive
 from gaancore.kernels.rows import (
     add,
+    add_product,
     clear,
+    divide,
     dot,
-    fill_int,
+    fill,
+    larger,
     load,
     register,
-    register_int,
     store,
     store_int,
+    subtract,
     take_larger,
 )
 
 FAST = {"reassoc", "contract", "nsz"}
+ROWS = 16  # rows of a chunk: at 30 edges and 8 heads they fit into the L1 cache
 
 
-@jit(fastmath=FAST)
-def softmax_forward(scores, indptr, weights, start, stop):
-    for i in range(start, stop):
-        for k in range(scores.shape[1]):
-            top = scores.dtype.type(-np.inf)
-            for e in range(indptr[i], indptr[i + 1]):
-                top = max(top, scores[e, k])
-            if top == -np.inf:
-                top = scores.dtype.type(0)  # scores of -inf only: exp gives zeros, and no NaN
-            total = scores.dtype.type(0)
-            for e in range(indptr[i], indptr[i + 1]):
-                weights[e, k] = exp_nonpositive(scores[e, k] - top)
-                total += weights[e, k]
-            if total != 0:
-                for e in range(indptr[i], indptr[i + 1]):
-                    weights[e, k] /= total
+@jit(inline="always")
+def edges_of(indptr, i):
+    """Unsigned, so that LLVM need not ask whether an index is counted from the end."""
+    return range(np.uintp(indptr[i]), np.uintp(indptr[i + 1]))
 
 
-@jit(fastmath=FAST)
-def softmax_backward(weights, grad, indptr, grad_scores, start, stop):
-    for i in range(start, stop):
-        for k in range(weights.shape[1]):
-            total = weights.dtype.type(0)
-            for e in range(indptr[i], indptr[i + 1]):
-                total += weights[e, k] * grad[e, k]
-            for e in range(indptr[i], indptr[i + 1]):
-                grad_scores[e, k] = weights[e, k] * (grad[e, k] - total)
+@cache
+def softmax_forward(heads: int) -> Any:
+    """Rows of a chunk together: their exponentials are one long loop instead of many short ones."""
+
+    @jit(fastmath=FAST)
+    def kernel(scores, indptr, weights, start, stop):
+        one, limits = scores.dtype.type(1), np.finfo(scores.dtype)
+        top, total = register(scores, heads), register(scores, heads)
+        flat = weights.reshape(-1)
+        for chunk in range(start, stop, ROWS):
+            chunk_stop = min(chunk + ROWS, stop)
+            for i in range(chunk, chunk_stop):
+                fill(top, limits.min, heads)  # not -inf: -inf less it is -inf, and no NaN
+                for e in edges_of(indptr, i):
+                    larger(top, scores, e, heads)
+                for e in edges_of(indptr, i):
+                    subtract(weights, scores, e, top, heads)
+            for n in range(np.uintp(indptr[chunk] * heads), np.uintp(indptr[chunk_stop] * heads)):
+                flat[n] = exp_nonpositive(flat[n])
+            for i in range(chunk, chunk_stop):
+                fill(total, limits.tiny, heads)  # lost in a sum; scores of -inf only give 0 / tiny
+                for e in edges_of(indptr, i):
+                    add(total, one, weights, e, heads)
+                for e in edges_of(indptr, i):
+                    divide(weights, weights, e, total, heads)
+
+    return kernel
+
+
+@cache
+def softmax_backward(heads: int) -> Any:
+    @jit(fastmath=FAST)
+    def kernel(weights, grad, indptr, grad_scores, start, stop):
+        total = register(weights, heads)
+        flat, flat_weights = grad_scores.reshape(-1), weights.reshape(-1)
+        for i in range(start, stop):
+            clear(total, heads)
+            for e in edges_of(indptr, i):
+                add_product(total, weights, grad, e, heads)
+            for e in edges_of(indptr, i):
+                subtract(grad_scores, grad, e, total, heads)
+            for n in range(np.uintp(indptr[i] * heads), np.uintp(indptr[i + 1] * heads)):
+                flat[n] *= flat_weights[n]
+
+    return kernel
 
 
 @cache
@@ -67,8 +95,8 @@ def weighted_sum(width: int) -> Any:
         for i in range(start, stop):
             for k in range(K):
                 clear(r, width)
-                for p in range(indptr[i], indptr[i + 1]):
-                    e = p if edge_ids is None else edge_ids[p]
+                for p in edges_of(indptr, i):
+                    e = p if edge_ids is None else np.uintp(edge_ids[p])
                     add(r, weights[e, k], values, np.int64(indices[p]) * K + k, width)
                 store(out, i * K + k, one, r, width)
 
@@ -84,7 +112,7 @@ def edge_dot(width: int) -> Any:
         for i in range(start, stop):
             for k in range(K):
                 load(r, queries, i * K + k, width)
-                for e in range(indptr[i], indptr[i + 1]):
+                for e in edges_of(indptr, i):
                     out[e, k] = dot(r, keys, np.int64(indices[e]) * K + k, width)
 
     return kernel
@@ -103,7 +131,7 @@ def mean_forward(width: int) -> Any:
             scale = one / max(degree, 1)
             for s in range(strips):
                 clear(r, width)
-                for e in range(indptr[i], indptr[i + 1]):
+                for e in edges_of(indptr, i):
                     add(r, one, values, np.int64(indices[e]) * strips + s, width)
                 store(out, i * strips + s, values.dtype.type(scale), r, width)
 
@@ -121,7 +149,7 @@ def mean_backward(width: int) -> Any:
         for j in range(start, stop):
             for s in range(strips):
                 clear(r, width)
-                for p in range(t_indptr[j], t_indptr[j + 1]):
+                for p in edges_of(t_indptr, j):
                     i = np.int64(t_indices[p])
                     add(r, inverse_degree[i], grad, i * strips + s, width)
                 store(out, j * strips + s, one, r, width)
@@ -135,16 +163,16 @@ def max_forward(width: int) -> Any:
     def kernel(values, indptr, indices, strips, out, winners, start, stop):
         one = values.dtype.type(1)
         r = register(values, width)
-        w = register_int(width)
+        w = register(winners, width)
         for i in range(start, stop):
             first, last = indptr[i], indptr[i + 1]
             for s in range(strips):
                 if first == last:
                     clear(r, width)
-                    fill_int(w, np.int32(-1), width)
+                    fill(w, np.int32(-1), width)
                 else:
                     load(r, values, np.int64(indices[first]) * strips + s, width)
-                    fill_int(w, indices[first], width)
+                    fill(w, indices[first], width)
                     for e in range(first + 1, last):
                         j = indices[e]
                         take_larger(r, w, values, np.int64(j) * strips + s, j, width)

@@ -41,6 +41,9 @@ def block_with_degrees(*degrees: int, num_src: int = 80, seed: int = 0) -> Block
 BLOCK = block_with_degrees(0, 1, 2, 31, 0, 0, 33, 1000, 5, 0)
 SPARSE_BLOCK = block_with_degrees(2, 0, 3, 1, num_src=40)  # most sources have no edge
 TALL_BLOCK = block_with_degrees(*(i * i % 5 for i in range(300)), num_src=310)  # more than a chunk
+HEADS = pytest.mark.parametrize(
+    ("K", "block"), [(1, BLOCK), (2, BLOCK), (8, BLOCK), (3, TALL_BLOCK), (21, SPARSE_BLOCK)]
+)
 
 
 def numbers(dtype, *shape: int, seed: int = 1) -> np.ndarray:
@@ -60,20 +63,30 @@ def adjacency(weights: np.ndarray, block: Block) -> sparse.csr_array:
 
 
 @DTYPES
-@pytest.mark.parametrize("K", [1, 2, 8])
-def test_softmax_is_the_softmax_of_each_row_and_head(kernels, dtype, K):
-    scores = numbers(dtype, BLOCK.num_edges, K) * dtype(5)
-    weights = kernels.segment_softmax_forward(scores, BLOCK.indptr)
-    assert_close(weights, reference.softmax(scores, BLOCK), dtype)
+@HEADS
+def test_softmax_is_the_softmax_of_each_row_and_head(kernels, dtype, K, block):
+    scores = numbers(dtype, block.num_edges, K) * dtype(5)
+    weights = kernels.segment_softmax_forward(scores, block.indptr)
+    assert_close(weights, reference.softmax(scores, block), dtype)
 
 
 @DTYPES
-@pytest.mark.parametrize("K", [1, 8])
-def test_the_gradient_of_softmax_is_its_jacobian_applied(kernels, dtype, K):
-    weights = reference.softmax(numbers(f64, BLOCK.num_edges, K), BLOCK).astype(dtype)
-    grad = numbers(dtype, BLOCK.num_edges, K, seed=2)
-    out = kernels.segment_softmax_backward(weights, grad, BLOCK.indptr)
-    assert_close(out, reference.softmax_gradient(weights, grad, BLOCK), dtype)
+@HEADS
+def test_the_gradient_of_softmax_is_its_jacobian_applied(kernels, dtype, K, block):
+    weights = reference.softmax(numbers(f64, block.num_edges, K), block).astype(dtype)
+    grad = numbers(dtype, block.num_edges, K, seed=2)
+    out = kernels.segment_softmax_backward(weights, grad, block.indptr)
+    assert_close(out, reference.softmax_gradient(weights, grad, block), dtype)
+
+
+@DTYPES
+def test_a_head_whose_scores_are_all_minus_infinity_leaves_the_others_alone(kernels, dtype):
+    scores = numbers(dtype, 5, 3)
+    scores[:3, 1] = -np.inf
+    weights = kernels.segment_softmax_forward(scores, np.array([0, 3, 5]))
+    assert_array_equal(weights[:3, 1], 0)
+    expected = reference.softmax(scores, Block([0, 3, 5], [0] * 5, 2))
+    assert_close(weights, expected, dtype)
 
 
 @HEADS_AND_WIDTHS
