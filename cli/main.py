@@ -13,6 +13,7 @@ from gaancore.array import memory_shortage
 from gaancore.errors import UserError
 
 from .convert import check, convert
+from .doctor import doctor
 from .evaluate import evaluate
 from .sample import sample
 from .synth import synth
@@ -30,6 +31,7 @@ def gaancore() -> None:
     gaancore evaluate runs/NAME                score a finished run again
     gaancore convert FOLDER STORE              a large graph, put in order on disk once
     gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
+    gaancore doctor                            is this installation well, is there a GPU
     """
 
 
@@ -39,6 +41,7 @@ gaancore.add_command(convert)
 gaancore.add_command(check)
 gaancore.add_command(synth)
 gaancore.add_command(sample)
+gaancore.add_command(doctor)
 
 
 def main() -> None:

@@ -133,9 +133,9 @@ def _remedy(error: Exception) -> str:
     driver = driver_version()
     if driver is None:
         return "this machine has no NVIDIA driver"
-    if driver < (12, 0):
+    if (extra := cuda_extra()) is None:
         return f"the driver is for CUDA {driver[0]}.{driver[1]}; install one for CUDA 12 or later"
-    pip = f"pip install 'gaancore[{'cuda13' if driver >= (13, 0) else 'cuda12'}]'"
+    pip = f"pip install 'gaancore[{extra}]'"
     if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
         return f"CuPy is not installed; {pip}"
     reason = f"{type(error).__name__}: {error}".partition("\n")[0]
@@ -153,6 +153,12 @@ def driver_version() -> tuple[int, int] | None:
     except (AttributeError, OSError):
         return None
     return None if failed else divmod(version.value // 10, 100)
+
+
+def cuda_extra() -> str | None:
+    """The extra of gaancore that the driver can run; None if it is too old, or there is none."""
+    driver = driver_version() or (0, 0)
+    return "cuda13" if driver >= (13, 0) else "cuda12" if driver >= (12, 0) else None
 
 
 def nvrtc() -> Any:
@@ -181,3 +187,22 @@ def memory_shortage(error: MemoryError) -> str:
 
     free, total = cupy.cuda.runtime.memGetInfo()
     return f"on the GPU: {error} {free:,} of {total:,} bytes are free"
+
+
+def cuda_devices() -> list[dict[str, Any]]:
+    """Name, compute capability and memory in bytes of each GPU; where cuda_problem found none."""
+    from cupy import cuda
+
+    found = []
+    for number in range(cuda.runtime.getDeviceCount()):
+        with cuda.Device(number) as device:
+            free, total = cuda.runtime.memGetInfo()
+            facts = {
+                "device": f"cuda:{number}",
+                "name": cuda.runtime.getDeviceProperties(number)["name"].decode(),
+                "compute_capability": ".".join(str(device.compute_capability)),
+                "free_bytes": free,
+                "total_bytes": total,
+            }
+        found.append(facts)
+    return found

@@ -26,6 +26,7 @@ ROOMS = [
     ["optim", "data"],
     ["recipes"],
     ["train"],
+    ["doctor"],
     ["cli"],
 ]
 RANK = {room: rank for rank, line in enumerate(ROOMS) for room in line}

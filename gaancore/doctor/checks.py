@@ -1,0 +1,187 @@
+"""A check of each kernel: how it is run, and what plain loops say of the same arrays."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gaancore.array import to_numpy
+from gaancore.doctor import plain_loops as plain
+from gaancore.graph.block import Block
+
+DEGREES = (0, 1, 2, 31, 0, 33, 600, 5, 0)  # 600: long enough that a GPU cuts the row into pieces
+SOURCES, K, A, D, F, G, C = 40, 2, 24, 32, 64, 48, 7
+SCALE, SLOPE, RATE, SEED = 1 / A, 0.1, 0.25, 7
+ADAM = (0.01, 0.9, 0.999, 1e-8, 3)  # rate, beta1, beta2, eps, step
+
+Given = SimpleNamespace  # the arrays below by name, on the device or in float64 on the host
+Results = tuple[Any, ...]
+
+
+def make_arrays() -> dict[str, np.ndarray]:
+    """What the kernels are given, by name, for the host; float32 where it is not an index."""
+    rng = np.random.default_rng(SEED)
+    indptr = np.cumsum([0, *DEGREES])
+    block = Block(indptr, rng.integers(0, SOURCES, indptr[-1]), SOURCES)
+    t_indptr, t_indices, t_edge_ids = block.transpose
+    N, E = block.num_dst, block.num_edges
+
+    def normal(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape, np.float32)
+
+    return {
+        "indptr": block.indptr,
+        "indices": block.indices,
+        "t_indptr": t_indptr,
+        "t_indices": t_indices,
+        "t_edge_ids": t_edge_ids,
+        "scores": normal(E, K),
+        "weights": rng.random((E, K), np.float32),
+        "queries": normal(N, K, A),
+        "keys": normal(SOURCES, K, A),
+        "values": normal(SOURCES, K, D),
+        "features": normal(SOURCES, F),
+        "grad_edges": normal(E, K),
+        "grad_heads": normal(N, K, D),
+        "grad_features": normal(N, F),
+        "gates": rng.random((SOURCES, K), np.float32),
+        "heads_grad": normal(SOURCES, K, D),
+        "weight": normal(F + K, G),
+        "mixer": normal(G, C),
+        "bias": normal(G),
+        "outputs_grad": normal(SOURCES, G),
+        "logits": normal(SOURCES, C),
+        "targets": rng.integers(0, 2, (SOURCES, C)).astype(np.uint8),
+        "classes": rng.integers(0, C, SOURCES),
+    }
+
+
+def _links(x: Given) -> tuple[Any, Any]:
+    return x.indptr, x.indices
+
+
+def _transposed(x: Given) -> tuple[Any, Any, Any]:
+    return x.t_indptr, x.t_indices, x.t_edge_ids
+
+
+def _maximum(kernels: Any, x: Given) -> Results:
+    return kernels.segment_max_forward(x.features, *_links(x))
+
+
+def _attention(kernels: Any, x: Given) -> Results:
+    return kernels.attention_forward(x.queries, x.keys, x.values, *_links(x), SCALE, 0.0, SEED)
+
+
+def _attention_backward(kernels: Any, x: Given) -> Results:
+    out, saved = _attention(kernels, x)
+    links = (*_links(x), *_transposed(x))
+    return kernels.attention_backward(x.grad_heads, out, saved, SCALE, 0.0, SEED, *links)
+
+
+def _linear_backward(kernels: Any, x: Given) -> Results:
+    parts = (x.features, x.gates)
+    out = kernels.linear_forward(parts, x.weight, x.bias, SLOPE)
+    grad_parts, *grads = kernels.linear_backward(x.outputs_grad, out, parts, x.weight, SLOPE)
+    return *grad_parts, *grads
+
+
+def _dropout(kernels: Any, x: Given) -> Results:
+    """What each number was scaled by, times 1 - RATE; whether about 1 - RATE of them were kept."""
+    factors = to_numpy(kernels.dropout(x.features, RATE, SEED)) / to_numpy(x.features) * (1 - RATE)
+    share = np.count_nonzero(factors) / factors.size
+    return np.unique(factors.round(4)), np.array(float(abs(share - (1 - RATE)) < 0.05))
+
+
+def _adam_step(kernels: Any, x: Given) -> Results:
+    parameter, moment1, moment2 = x.bias.copy(), x.outputs_grad[0].copy(), x.outputs_grad[0] ** 2
+    kernels.adam_step(parameter, x.outputs_grad[0], moment1, moment2, *ADAM)
+    return parameter, moment1, moment2
+
+
+Check = tuple[Callable[[Any, Given], Results], Callable[[Given], Results]]
+CHECKS: dict[str, Check] = {
+    "segment_softmax_forward": (
+        lambda k, x: (k.segment_softmax_forward(x.scores, x.indptr),),
+        lambda x: (plain.softmax(x.scores, x.indptr),),
+    ),
+    "segment_softmax_backward": (
+        lambda k, x: (k.segment_softmax_backward(x.weights, x.grad_edges, x.indptr),),
+        lambda x: (plain.softmax_gradient(x.weights, x.grad_edges, x.indptr),),
+    ),
+    "segment_weighted_sum": (
+        lambda k, x: (
+            k.segment_weighted_sum(x.weights, x.values, *_links(x)),
+            k.segment_weighted_sum(x.weights, x.grad_heads, *_transposed(x)),
+        ),
+        lambda x: (
+            plain.weighted_sum(x.weights, x.values, *_links(x)),
+            plain.sum_to_sources(x.weights, x.grad_heads, *_links(x), SOURCES),
+        ),
+    ),
+    "edge_dot": (
+        lambda k, x: (k.edge_dot(x.queries, x.keys, *_links(x)),),
+        lambda x: (plain.edge_dot(x.queries, x.keys, *_links(x)),),
+    ),
+    "segment_mean_forward": (
+        lambda k, x: (k.segment_mean_forward(x.features, *_links(x)),),
+        lambda x: (plain.mean(x.features, *_links(x)),),
+    ),
+    "segment_mean_backward": (
+        lambda k, x: (k.segment_mean_backward(x.grad_features, x.indptr, x.t_indptr, x.t_indices),),
+        lambda x: (plain.mean_gradient(x.grad_features, *_links(x), SOURCES),),
+    ),
+    "segment_max_forward": (_maximum, lambda x: plain.maximum(x.features, *_links(x))),
+    "segment_max_backward": (
+        lambda k, x: (
+            k.segment_max_backward(x.grad_features, _maximum(k, x)[1], x.t_indptr, x.t_indices),
+        ),
+        lambda x: (
+            plain.maximum_gradient(
+                x.grad_features, plain.maximum(x.features, *_links(x))[1], SOURCES
+            ),
+        ),
+    ),
+    "attention_forward": (
+        lambda k, x: _attention(k, x)[:1],
+        lambda x: (plain.attention(x.queries, x.keys, x.values, *_links(x), SCALE),),
+    ),
+    "attention_backward": (
+        _attention_backward,
+        lambda x: plain.attention_gradients(
+            x.grad_heads, x.queries, x.keys, x.values, *_links(x), SCALE
+        ),
+    ),
+    "scale_heads_forward": (
+        lambda k, x: (k.scale_heads_forward(x.values, x.gates),),
+        lambda x: (x.values * x.gates[:, :, None],),
+    ),
+    "scale_heads_backward": (
+        lambda k, x: k.scale_heads_backward(x.heads_grad, x.values, x.gates),
+        lambda x: (x.heads_grad * x.gates[:, :, None], (x.heads_grad * x.values).sum(axis=-1)),
+    ),
+    "linear_forward": (
+        lambda k, x: (k.linear_forward((x.features, x.gates), x.weight, x.bias, SLOPE),),
+        lambda x: (plain.leaky_linear((x.features, x.gates), x.weight, x.bias, SLOPE),),
+    ),
+    "linear_backward": (
+        _linear_backward,
+        lambda x: plain.leaky_linear_gradients(
+            x.outputs_grad, (x.features, x.gates), x.weight, x.bias, SLOPE
+        ),
+    ),
+    "matmul": (
+        lambda k, x: (k.matmul(x.outputs_grad, x.mixer),),
+        lambda x: (x.outputs_grad @ x.mixer,),
+    ),
+    "dropout": (_dropout, lambda x: (np.array([0, 1]), np.array(1.0))),
+    "bce_with_logits": (
+        lambda k, x: k.bce_with_logits(x.logits, x.targets),
+        lambda x: plain.bce_with_logits(x.logits, x.targets),
+    ),
+    "softmax_cross_entropy": (
+        lambda k, x: k.softmax_cross_entropy(x.logits, x.classes),
+        lambda x: plain.softmax_cross_entropy(x.logits, x.classes),
+    ),
+    "adam_step": (_adam_step, lambda x: plain.adam_step(x.bias, x.outputs_grad[0], *ADAM)),
+}

@@ -1,0 +1,73 @@
+"""`gaancore doctor`: what it prints, and what it says of a kernel that is wrong."""
+
+import json
+
+import pytest
+
+from gaancore import array
+from gaancore.doctor import machine
+from gaancore.doctor.checks import CHECKS
+from gaancore.kernels import cpu, cuda_resources
+from gaancore.kernels.cuda_resources import Resources
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu(monkeypatch):
+    for module in (array, machine):
+        monkeypatch.setattr(module, "cuda_problem", lambda number=0: "no GPU here")
+
+
+def test_the_doctor_describes_the_machine_and_tests_the_kernels(gaancore):
+    outcome = gaancore("doctor")
+    assert outcome.code == 0
+    starts = [line.partition(" ")[0] for line in outcome.lines]
+    assert starts[0] == "gaancore"
+    assert {"processor:", "threads:", "blas:", "gpu:", "driver:", "folder:"} <= set(starts)
+    assert "gpu: none: no GPU here" in outcome.lines
+    every = f"self-test: cpu: {len(CHECKS)} of {len(CHECKS)} kernels agree with plain loops"
+    assert outcome.lines[-1].startswith(every)
+
+
+def test_json_holds_the_same_and_nothing_else_is_printed(gaancore):
+    outcome = gaancore("doctor", "--json")
+    found = json.loads(outcome.out)
+    assert {"versions", "blas", "gpu", "folders"} <= set(found)
+    assert [test["kernel"] for test in found["self_test"] if test["passed"]] == list(CHECKS)
+    assert outcome.err == ""
+
+
+def test_a_wrong_kernel_ends_in_one_line_and_exit_code_2(gaancore, refused, monkeypatch):
+    right = cpu.edge_dot
+    monkeypatch.setattr(cpu, "edge_dot", lambda *args: right(*args) * 2)
+    outcome = gaancore("doctor")
+    assert "self-test: edge_dot on cpu: off by 1.0e+00 of the largest element" in outcome.lines
+    assert refused("doctor").startswith("self-test: wrong: edge_dot on cpu; ")
+
+
+def test_a_device_that_is_not_there_is_refused(refused):
+    assert refused("doctor", "--device", "cuda").startswith("device cuda: no GPU here")
+
+
+def test_kernels_are_listed_with_what_they_take_of_each_architecture(gaancore, monkeypatch):
+    def table(targets, names):
+        for target, registers in zip(targets, (40, 38), strict=True):
+            yield Resources(names[0], f"sum_{names[0]}", "float32", 4, target, registers, 128, 0)
+
+    monkeypatch.setattr("gaancore.cli.doctor.architectures", lambda: [75, 90])
+    monkeypatch.setattr("gaancore.cli.doctor.resource_table", table)
+    files = cuda_resources.kernel_files()
+    outcome = gaancore("doctor", "--kernels")
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in outcome.lines]
+    rows = [row for row in cells if row and row[0].startswith("sum_")]
+    assert rows == [[f"sum_{file}", "4 float32", "40", "38", "128", "0"] for file in files]
+    found = json.loads(gaancore("doctor", "--kernels", "--json").out)
+    assert len(found) == 2 * len(files)
+    assert found[0]["registers"] == 40
+
+
+def test_without_a_compiler_the_list_is_refused(refused, monkeypatch):
+    def nothing():
+        raise array.DeviceError("no compiler for CUDA kernels")
+
+    monkeypatch.setattr(cuda_resources, "nvrtc", nothing)
+    assert refused("doctor", "--kernels") == "no compiler for CUDA kernels"
