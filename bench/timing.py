@@ -5,12 +5,11 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_info
 
 
 def median_time(function: Callable[[], Any], warmup: int = 1, repeat: int = 7) -> float:
@@ -25,8 +24,46 @@ def median_time(function: Callable[[], Any], warmup: int = 1, repeat: int = 7) -
     return statistics.median(times)
 
 
+LEAST_REPEATS = 3
+
+
+class Timing(NamedTuple):
+    """Seconds of a call: the median, the distance between the quartiles, the least."""
+
+    median: float
+    spread: float
+    minimum: float
+    repeats: int
+
+
+def summary(seconds: Sequence[float]) -> Timing:
+    low, median, high = np.percentile(seconds, [25, 50, 75])
+    return Timing(float(median), float(high - low), min(seconds), len(seconds))
+
+
+def wall_seconds(function: Callable[[], Any]) -> float:
+    clock = time.perf_counter()
+    function()
+    return time.perf_counter() - clock
+
+
+def time_call(
+    function: Callable[[], Any],
+    repeats: int,
+    budget: float,
+    seconds_of: Callable[[Callable[[], Any]], float] = wall_seconds,
+) -> Timing:
+    """Time `repeats` calls of a function that has run before: at least 3, then in `budget` s."""
+    seconds: list[float] = []
+    while len(seconds) < LEAST_REPEATS or (len(seconds) < repeats and sum(seconds) < budget):
+        seconds.append(seconds_of(function))
+    return summary(seconds)
+
+
 def machine() -> dict[str, Any]:
     """Processor, cores, load, versions, and the BLAS kernel that NumPy picked."""
+    from threadpoolctl import threadpool_info  # not every interpreter of another library has it
+
     name = platform.processor() or platform.machine()
     if sys.platform == "linux":
         with open("/proc/cpuinfo", encoding="utf-8") as file:

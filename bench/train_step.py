@@ -34,17 +34,19 @@ from gaancore.train.process import peak_rss_mb, prepare_process, rss_mb
 NUM_GRAPHS, NUM_NODES, MEAN_DEGREE, NUM_FEATURES, NUM_LABELS = 20, 2245, 28, 50, 121
 
 
-def random_graph(rng: np.random.Generator) -> CSRGraph:
+def random_graph(
+    rng: np.random.Generator, num_nodes: int = NUM_NODES, mean_degree: int = MEAN_DEGREE
+) -> CSRGraph:
     """Undirected, edge i-j drawn with probability proportional to w_i w_j, log w ~ N(0, 1)."""
-    weights = np.exp(rng.standard_normal(NUM_NODES))
-    wanted, edges = NUM_NODES * MEAN_DEGREE // 2, np.empty(0, np.int64)
+    weights = np.exp(rng.standard_normal(num_nodes))
+    wanted, edges = num_nodes * mean_degree // 2, np.empty(0, np.int64)
     while edges.size < wanted:
-        ends = rng.choice(NUM_NODES, (2, wanted), p=weights / weights.sum())
+        ends = rng.choice(num_nodes, (2, wanted), p=weights / weights.sum())
         low, high = ends.min(axis=0), ends.max(axis=0)
-        edges = np.unique(np.concatenate([edges, (low * NUM_NODES + high)[low != high]]))
+        edges = np.unique(np.concatenate([edges, (low * num_nodes + high)[low != high]]))
     edges = rng.permutation(edges)[:wanted]
-    src, dst = edges // NUM_NODES, edges % NUM_NODES
-    return CSRGraph.from_edges(src, dst, NUM_NODES, duplicates="merge").undirected()
+    src, dst = edges // num_nodes, edges % num_nodes
+    return CSRGraph.from_edges(src, dst, num_nodes, duplicates="merge").undirected()
 
 
 def measure(num_threads: int, epochs: int) -> dict[str, float]:
