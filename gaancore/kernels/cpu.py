@@ -161,6 +161,8 @@ def _dropout_constants(dtype: np.dtype, rate: float) -> tuple[np.uint64, Any]:
 def _pack(x: np.ndarray) -> np.ndarray:
     """(n, K, D) as (K * n, D): all rows of one head together."""
     n, K, D = x.shape
+    if K == 1:
+        return _rows(x)  # they are
     packed = _aligned((K * n, D), x.dtype)
     threads.share_rows(attention.pack(D), n, K * D, _rows(x), packed, K)
     return packed
