@@ -162,17 +162,38 @@ def primitive(function: Callable[..., tuple[Array, Backward]]) -> Callable[..., 
     """Lift `function(*arrays, **static) -> (out, backward)` to Tensors.
 
     Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.
+    `out` may be a list of arrays: the op then returns a list of Tensors, and `backward` is given
+    a list with the gradient of each, None for one that nothing was made of.
     """
 
     @wraps(function)
-    def op(*args: Any, **static: Any) -> Tensor:
+    def op(*args: Any, **static: Any) -> Any:
         data = [_c_order((a if isinstance(a, Tensor) else Tensor(a)).data) for a in args]
         out, backward = function(*data, **static)
-        result = Tensor(out)
+        results = [Tensor(part) for part in out] if isinstance(out, list) else [Tensor(out)]
         if _recording.get():
             inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
             if any(node is not None for node in inputs):
-                result._node = Node(inputs, backward)
-        return result
+                if isinstance(out, list):
+                    _gather(Node(inputs, None), backward, results)
+                else:
+                    results[0]._node = Node(inputs, backward)
+        return results if isinstance(out, list) else results[0]
 
     return op
+
+
+def _gather(node: Node, backward: Callable[..., Any], outs: list[Tensor]) -> None:
+    """Give each of an op's results a node that keeps its gradient until the turn of `node`."""
+    grads: list[Array | None] = [None] * len(outs)
+
+    def keep(number: int) -> Backward:
+        def kept(grad: Array) -> tuple[Array]:
+            grads[number] = grad
+            return (grad.ravel()[:0],)  # nothing to add up, yet `node` gets its turn
+
+        return kept
+
+    node.backward = lambda _: backward(grads)
+    for number, out in enumerate(outs):
+        out._node = Node((node,), keep(number))

@@ -22,6 +22,8 @@ __all__ = [
     "bce_with_logits",
     "dropout",
     "edge_dot",
+    "gru_update_backward",
+    "gru_update_forward",
     "linear_backward",
     "linear_forward",
     "matmul",
@@ -229,6 +231,24 @@ def scale_heads_backward(grad: np.ndarray, heads: np.ndarray, gates: np.ndarray)
     work = heads.shape[1] * heads.shape[2]
     threads.share_rows(elementwise.scale_heads_backward, len(heads), work, *args)
     return grad_heads, grad_gates
+
+
+def gru_update_forward(
+    of_input: np.ndarray, of_state: np.ndarray, h: np.ndarray, slope: float
+) -> Pair:
+    out, saved = np.empty_like(h), np.empty((h.shape[0], 4 * h.shape[1]), h.dtype)
+    args = (of_input, of_state, h, h.dtype.type(slope), out, saved)
+    threads.share_rows(elementwise.gru_update_forward, len(h), 8 * h.shape[1], *args)
+    return out, saved
+
+
+def gru_update_backward(grad: np.ndarray, h: np.ndarray, saved: np.ndarray, slope: float) -> Triple:
+    grad_h = np.empty_like(h)
+    wide = (h.shape[0], 3 * h.shape[1])
+    grad_x, grad_m = np.empty(wide, h.dtype), np.empty(wide, h.dtype)
+    args = (grad, h, saved, h.dtype.type(slope), grad_x, grad_m, grad_h)
+    threads.share_rows(elementwise.gru_update_backward, len(h), 8 * h.shape[1], *args)
+    return grad_x, grad_m, grad_h
 
 
 def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:

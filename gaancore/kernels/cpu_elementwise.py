@@ -92,3 +92,34 @@ def adam_step(p, g, m, v, step_size, beta1, beta2, eps, start, stop):
         m[i] = beta1 * m[i] + (one - beta1) * g[i]
         v[i] = beta2 * v[i] + (one - beta2) * g[i] * g[i]
         p[i] -= step_size * m[i] / (np.sqrt(v[i]) + eps)
+
+
+@jit(fastmath={"reassoc", "contract", "nsz"})
+def gru_update_forward(x, m, h, slope, out, saved, start, stop):
+    """Rows of x and m are u ++ r ++ c; rows of `saved` get u ++ r ++ c ++ what r multiplied."""
+    one, D = h.dtype.type(1), h.shape[1]
+    for i in range(start, stop):
+        for d in range(2 * D):
+            z = x[i, d] + m[i, d]
+            e = exp_nonpositive(-abs(z))
+            saved[i, d] = (one if z >= 0 else e) / (one + e)
+        for d in range(D):
+            c = x[i, 2 * D + d] + saved[i, D + d] * m[i, 2 * D + d]
+            c = c if c > 0 else slope * c
+            saved[i, 2 * D + d] = c
+            saved[i, 3 * D + d] = m[i, 2 * D + d]
+            out[i, d] = c + saved[i, d] * (h[i, d] - c)
+
+
+@jit(fastmath={"reassoc", "contract", "nsz"})
+def gru_update_backward(grad, h, saved, slope, grad_x, grad_m, grad_h, start, stop):
+    one, D = h.dtype.type(1), h.shape[1]
+    for i in range(start, stop):
+        for d in range(D):
+            g, u, r, c = grad[i, d], saved[i, d], saved[i, D + d], saved[i, 2 * D + d]
+            grad_h[i, d] = g * u
+            gu = g * (h[i, d] - c) * u * (one - u)
+            gc = g * (one - u) * (one if c > 0 else slope)
+            gr = gc * saved[i, 3 * D + d] * r * (one - r)
+            grad_x[i, d], grad_x[i, D + d], grad_x[i, 2 * D + d] = gu, gr, gc
+            grad_m[i, d], grad_m[i, D + d], grad_m[i, 2 * D + d] = gu, gr, gc * r

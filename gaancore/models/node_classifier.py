@@ -6,22 +6,14 @@ import numpy as np
 
 from gaancore.errors import SettingsError
 from gaancore.graph.block import Block
-from gaancore.nn.aggregators import Aggregator, Attention, GatedAttention, PairwiseSum, Pooling
+from gaancore.nn.by_name import AGGREGATORS, make_aggregator
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
 from gaancore.ops import dropout, first_rows
 from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor
 
-MODELS = (
-    "gaan",
-    "attention",
-    "avg-pool",
-    "max-pool",
-    "pairwise-sigmoid",
-    "pairwise-tanh",
-    "fnn",
-)
+MODELS = (*AGGREGATORS, "fnn")
 VARIANTS = ("paper", "released")
 
 
@@ -56,9 +48,9 @@ class NodeClassifier(Module):
             raise SettingsError(f"variant: expected {' or '.join(VARIANTS)}, got {variant!r}")
         self.embed = Linear(in_dim, embed_dim, rng)
         self.layers = [
-            _aggregator(
-                model, dim, out_dim, variant, heads, key_dim, value_dim, gate_dim,
-                attention_dropout, rng,
+            make_aggregator(
+                model, dim, dim, out_dim, num_heads=heads, key_dim=key_dim, value_dim=value_dim,
+                gate_dim=gate_dim, attention_dropout=attention_dropout, variant=variant, rng=rng,
             )
             for dim, heads, value_dim in zip(
                 [embed_dim] + [out_dim] * (len(num_heads) - 1), num_heads, value_dims, strict=True
@@ -106,37 +98,3 @@ class FeedForward(Module):
     def __call__(self, x: Tensor, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
         """x (n, in_dim) -> logits (n, classes); there are no blocks and no dropout."""
         return self.head(self.hidden(self.embed(x)))
-
-
-def _aggregator(
-    model: str,
-    dim: int,
-    out_dim: int,
-    variant: str,
-    num_heads: int,
-    key_dim: int,
-    value_dim: int,
-    gate_dim: int,
-    attention_dropout: float,
-    rng: np.random.Generator,
-) -> Aggregator:
-    if model in ("avg-pool", "max-pool"):
-        pool = "mean" if model == "avg-pool" else "max"
-        return Pooling(dim, dim, out_dim, pool=pool, value_dim=value_dim, variant=variant, rng=rng)
-    heads = {"num_heads": num_heads, "key_dim": key_dim, "value_dim": value_dim}
-    if model in ("pairwise-sigmoid", "pairwise-tanh"):
-        activation = model.removeprefix("pairwise-")
-        return PairwiseSum(
-            dim, dim, out_dim, activation=activation, **heads, variant=variant, rng=rng
-        )
-    if model == "attention":
-        return Attention(
-            dim, dim, out_dim, **heads, variant=variant,
-            attention_dropout=attention_dropout, rng=rng,
-        )  # fmt: skip
-    if model == "gaan":
-        return GatedAttention(
-            dim, dim, out_dim, **heads, gate_dim=gate_dim, variant=variant,
-            attention_dropout=attention_dropout, rng=rng,
-        )  # fmt: skip
-    raise SettingsError(f"model: expected one of {', '.join(MODELS[:-1])}, got {model!r}")

@@ -2,7 +2,7 @@
 
 Each is called as `aggregator(x, z, block, seed)`: x (num_dst, x_dim) the nodes' own features,
 z (num_src, z_dim) those of all sources, seed the step's dropout seed or None outside of training.
-Returns (num_dst, out_dim), after h = LeakyReLU with slope 0.1.
+Returns (num_dst, out_dim), after h = LeakyReLU with slope 0.1 unless `slope` says otherwise.
 """
 
 from abc import ABC, abstractmethod
@@ -32,9 +32,15 @@ class Aggregator(Module, ABC):
     """What all share: y_i = h(FC_o(x_i ++ gathered_i)), or heads first as in the released code."""
 
     def __init__(
-        self, x_dim: int, gathered_dim: int, out_dim: int, x_first: bool, rng: np.random.Generator
+        self,
+        x_dim: int,
+        gathered_dim: int,
+        out_dim: int,
+        x_first: bool,
+        slope: float,
+        rng: np.random.Generator,
     ) -> None:
-        self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=SLOPE)
+        self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=slope)
         self.x_first = x_first
 
     @abstractmethod
@@ -62,10 +68,11 @@ class Attention(Aggregator):
         key_dim: int,
         value_dim: int,
         variant: str,
-        attention_dropout: float,
+        attention_dropout: float = 0.0,
+        slope: float = SLOPE,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(x_dim, num_heads * value_dim, out_dim, variant == "paper", rng)
+        super().__init__(x_dim, num_heads * value_dim, out_dim, variant == "paper", slope, rng)
         self.query = Linear(x_dim, num_heads * key_dim, rng)
         self.key = Linear(z_dim, num_heads * key_dim, rng)
         self.value = Linear(z_dim, num_heads * value_dim, rng, slope=SLOPE)
@@ -102,8 +109,10 @@ class GatedAttention(Attention):
         key_dim: int,
         value_dim: int,
         gate_dim: int,
+        mean_in_gate: bool = True,
         variant: str,
-        attention_dropout: float,
+        attention_dropout: float = 0.0,
+        slope: float = SLOPE,
         rng: np.random.Generator,
     ) -> None:
         super().__init__(
@@ -115,10 +124,11 @@ class GatedAttention(Attention):
             value_dim=value_dim,
             variant=variant,
             attention_dropout=attention_dropout,
+            slope=slope,
             rng=rng,
         )
         gate = PaperGate if variant == "paper" else ReleasedGate
-        self.gate = gate(x_dim, z_dim, gate_dim, num_heads, rng)
+        self.gate = gate(x_dim, z_dim, gate_dim, num_heads, rng, mean_in_gate)
 
     def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads = self.attend(x, z, block, seed)
@@ -137,9 +147,10 @@ class Pooling(Aggregator):
         pool: str,
         value_dim: int,
         variant: str,
+        slope: float = SLOPE,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(x_dim, value_dim, out_dim, variant == "paper", rng)
+        super().__init__(x_dim, value_dim, out_dim, variant == "paper", slope, rng)
         self.value = Linear(z_dim, value_dim, rng, slope=SLOPE)
         self.pool = {"mean": segment_mean, "max": segment_max}[pool]
 
@@ -164,9 +175,10 @@ class PairwiseSum(Aggregator):
         key_dim: int,
         value_dim: int,
         variant: str,
+        slope: float = SLOPE,
         rng: np.random.Generator,
     ) -> None:
-        super().__init__(x_dim, num_heads * value_dim, out_dim, variant == "paper", rng)
+        super().__init__(x_dim, num_heads * value_dim, out_dim, variant == "paper", slope, rng)
         self.query = Linear(x_dim, num_heads * key_dim, rng)
         self.key = Linear(z_dim, num_heads * key_dim, rng)
         self.value = Linear(z_dim, num_heads * value_dim, rng, slope=SLOPE)

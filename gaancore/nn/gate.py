@@ -14,18 +14,25 @@ SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
 class PaperGate(Module):
     """g_i = sigmoid(FC_g(x_i ++ max_j FC_m(z_j) ++ mean_j z_j)), equation 3 as printed.
 
-    x (N, x_dim), z (S, z_dim) -> (N, num_heads).
+    x (N, x_dim), z (S, z_dim) -> (N, num_heads). mean=False leaves the mean out of either gate, as
+    the paper does on METR-LA (section 5.3).
     """
 
     def __init__(
-        self, x_dim: int, z_dim: int, gate_dim: int, num_heads: int, rng: np.random.Generator
+        self,
+        x_dim: int,
+        z_dim: int,
+        gate_dim: int,
+        num_heads: int,
+        rng: np.random.Generator,
+        mean: bool = True,
     ) -> None:
         self.max_branch = Linear(z_dim, gate_dim, rng)
-        self.output = Linear(x_dim + gate_dim + z_dim, num_heads, rng)
+        self.output = Linear(x_dim + gate_dim + mean * z_dim, num_heads, rng)
+        self.mean = mean
 
     def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
-        largest = segment_max(self.max_branch(z), block=block)
-        return sigmoid(self.output(x, largest, segment_mean(z, block=block)))
+        return sigmoid(self.output(x, *_pooled(self, z, block)))
 
 
 class ReleasedGate(Module):
@@ -36,12 +43,24 @@ class ReleasedGate(Module):
     """
 
     def __init__(
-        self, x_dim: int, z_dim: int, gate_dim: int, num_heads: int, rng: np.random.Generator
+        self,
+        x_dim: int,
+        z_dim: int,
+        gate_dim: int,
+        num_heads: int,
+        rng: np.random.Generator,
+        mean: bool = True,
     ) -> None:
         self.max_branch = Linear(z_dim, gate_dim, rng)
-        self.hidden = Linear(gate_dim + z_dim, gate_dim, rng, slope=SLOPE)
+        self.hidden = Linear(gate_dim + mean * z_dim, gate_dim, rng, slope=SLOPE)
         self.output = Linear(gate_dim, num_heads, rng, lr_scale=0.1)
+        self.mean = mean
 
     def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
-        largest = segment_max(self.max_branch(z), block=block)
-        return sigmoid(self.output(self.hidden(largest, segment_mean(z, block=block))))
+        return sigmoid(self.output(self.hidden(*_pooled(self, z, block))))
+
+
+def _pooled(gate: PaperGate | ReleasedGate, z: Tensor, block: Block) -> list[Tensor]:
+    """max_j FC_m(z_j), and mean_j z_j where the gate sees it."""
+    largest = segment_max(gate.max_branch(z), block=block)
+    return [largest, segment_mean(z, block=block)] if gate.mean else [largest]

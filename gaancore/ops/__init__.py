@@ -11,7 +11,8 @@ from gaancore.ops.elementwise import (
     tanh,
 )
 from gaancore.ops.linalg import linear, matmul
-from gaancore.ops.loss import bce_with_logits, softmax_cross_entropy
+from gaancore.ops.loss import bce_with_logits, masked_absolute_error, softmax_cross_entropy
+from gaancore.ops.recurrent import gru_update
 from gaancore.ops.segment import (
     divide_by_degree,
     edge_dot,
@@ -21,18 +22,21 @@ from gaancore.ops.segment import (
     segment_softmax,
     segment_weighted_sum,
 )
-from gaancore.ops.shape import concat, first_rows, reshape, total
+from gaancore.ops.shape import concat, concat_rows, first_rows, reshape, split_rows, total
 
 __all__ = [
     "add",
     "bce_with_logits",
     "concat",
+    "concat_rows",
     "divide_by_degree",
     "dropout",
     "edge_dot",
     "first_rows",
+    "gru_update",
     "leaky_relu",
     "linear",
+    "masked_absolute_error",
     "matmul",
     "multiply",
     "reshape",
@@ -44,6 +48,7 @@ __all__ = [
     "segment_weighted_sum",
     "sigmoid",
     "softmax_cross_entropy",
+    "split_rows",
     "subtract",
     "tanh",
     "total",

@@ -65,3 +65,30 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backwar
         return grad_logits * (grad / logits.dtype.type(count)), None
 
     return xp.asarray(losses.sum() / count, dtype=logits.dtype), backward
+
+
+@primitive
+def masked_absolute_error(
+    predictions: Array, targets: Array, mask: Array, *, count: int
+) -> tuple[Array, Backward]:
+    """Sum of |prediction - target| where mask, divided by count (METR-LA's loss).
+
+    predictions, targets : float of one shape; mask : bool of the same shape. What a target is
+    where the mask is False does not matter, not even NaN.
+    count : how many targets the mean is over, those of this call or of the whole batch that it is
+            a part of. Returns a scalar, 0 without gradient where nothing is valid.
+    Raises ShapeError if shapes or dtypes do not fit.
+    """
+    expect_floats("masked_absolute_error", predictions=predictions, targets=targets)
+    expect_shape("masked_absolute_error", "targets", targets, predictions.shape)
+    expect_shape("masked_absolute_error", "mask", mask, predictions.shape)
+    if mask.dtype != np.bool_:
+        raise ShapeError(f"masked_absolute_error: mask: expected bool, got {mask.dtype}")
+    xp, dtype = array_module(predictions), predictions.dtype
+    errors = xp.where(mask, predictions - targets, dtype.type(0))
+    factor = dtype.type(1 / max(1, count))
+
+    def backward(grad: Array) -> tuple[Array, None, None]:
+        return xp.sign(errors) * (grad * factor), None, None
+
+    return xp.asarray(xp.abs(errors).sum(dtype=np.float64) * factor, dtype=dtype), backward

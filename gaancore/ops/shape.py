@@ -72,3 +72,38 @@ def total(x: Array) -> tuple[Array, Backward]:
         return (array_module(grad).broadcast_to(grad, before),)
 
     return x.sum(), backward
+
+
+@primitive
+def split_rows(x: Array, *, count: int) -> tuple[list[Array], Backward]:
+    """x cut into `count` runs of rows of equal length: the steps of a sequence, say.
+
+    x : (count * n, ...). Returns a list of `count` arrays (n, ...).
+    Raises ShapeError if the rows cannot be shared out evenly.
+    """
+    if x.shape[0] % count:
+        raise ShapeError(f"split_rows: x: expected a multiple of {count} rows, got {x.shape[0]}")
+    xp, parts = array_module(x), list(x.reshape(count, -1, *x.shape[1:]))
+
+    def backward(grads: list[Array | None]) -> tuple[Array]:
+        given = [xp.zeros_like(p) if g is None else g for g, p in zip(grads, parts, strict=True)]
+        return (xp.concatenate(given),)
+
+    return parts, backward
+
+
+@primitive
+def concat_rows(*parts: Array) -> tuple[Array, Backward]:
+    """One below the other: arrays (n_1, ...), (n_2, ...), ... as (sum of n, ...).
+
+    Raises ShapeError if the other axes or the dtypes differ.
+    """
+    expect_floats("concat_rows", **{f"part {i}": part for i, part in enumerate(parts)})
+    for i, part in enumerate(parts):
+        expect_shape("concat_rows", f"part {i}", part, ("n", *parts[0].shape[1:]))
+    stops = np.cumsum([part.shape[0] for part in parts]).tolist()
+
+    def backward(grad: Array) -> tuple[Array, ...]:
+        return tuple(grad[a:b] for a, b in zip([0, *stops[:-1]], stops, strict=True))
+
+    return array_module(parts[0]).concatenate(parts), backward

@@ -1,0 +1,160 @@
+"""Traffic forecasting: a Graph GRU encoder-decoder, and a network that does not see the roads."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gaancore.errors import SettingsError
+from gaancore.graph.copies import GraphCopies
+from gaancore.models.node_classifier import VARIANTS, FeedForward
+from gaancore.nn.by_name import make_aggregator
+from gaancore.nn.gate import SLOPE
+from gaancore.nn.graph_gru import GraphGRUCell
+from gaancore.nn.linear import Linear
+from gaancore.nn.module import Module
+from gaancore.ops import concat, concat_rows, split_rows
+from gaancore.tensor import Tensor
+
+EMBED_DIM = 16  # of the inputs in the released code
+
+
+class TrafficForecaster(Module):
+    """Encoder and decoder of Graph GRU cells, and FC to one number a step (section 4.2).
+
+    The encoder reads the known steps from a state of zeros. The decoder starts from its states and
+    is given, step by step, the speed of the step before, which is its own prediction or (scheduled
+    sampling) the truth, beside what is known in advance, such as the time of day.
+
+    `paper`    : the first speed that the decoder is given is 0; beside a speed stand the features
+                 of the step to be predicted.
+    `released` : the first prediction is read from the encoder, so the decoder runs a step less;
+                 beside a speed stand the features of its own step; encoder and decoder have an
+                 FC to 16 with LeakyReLU before their first cell.
+
+    num_inputs : F, channels of a step: the scaled speed, then the features.
+    model      : name of the aggregators; max pooling alone is in GaAN's gate (section 5.3).
+    Raises SettingsError for another model or variant.
+    """
+
+    def __init__(
+        self,
+        num_inputs: int,
+        *,
+        model: str,
+        variant: str,
+        hidden_dim: int,
+        num_layers: int,
+        num_heads: int,
+        key_dim: int,
+        value_dim: int,
+        gate_dim: int,
+        rng: np.random.Generator,
+    ) -> None:
+        if variant not in VARIANTS:
+            raise SettingsError(f"variant: expected {' or '.join(VARIANTS)}, got {variant!r}")
+
+        def cells(in_dim: int) -> list[GraphGRUCell]:
+            return [
+                GraphGRUCell(
+                    in_dim if layer == 0 else hidden_dim,
+                    hidden_dim,
+                    variant,
+                    lambda x_dim, z_dim, out_dim: make_aggregator(
+                        model, x_dim, z_dim, out_dim, num_heads=num_heads, key_dim=key_dim,
+                        value_dim=value_dim, gate_dim=gate_dim, mean_in_gate=False,
+                        variant=variant, slope=1.0, rng=rng,
+                    ),
+                )
+                for layer in range(num_layers)
+            ]  # fmt: skip
+
+        self.released = variant == "released"
+        if self.released:
+            self.embed_encoder = Linear(num_inputs, EMBED_DIM, rng, slope=SLOPE)
+            self.embed_decoder = Linear(num_inputs, EMBED_DIM, rng, slope=SLOPE)
+        self.encoder = cells(EMBED_DIM if self.released else num_inputs)
+        self.decoder = cells(EMBED_DIM if self.released else num_inputs)
+        self.output = Linear(hidden_dim, 1, rng)
+
+    def __call__(
+        self,
+        inputs: np.ndarray,
+        future: np.ndarray,
+        copies: GraphCopies,
+        truth: Sequence[bool] = (),
+    ) -> Tensor:
+        """Scaled speeds (n, horizon) of B sequences side by side, n = B * N.
+
+        inputs : (history, n, F). future : (horizon, n, F), of which channel 0, the true speeds, is
+        looked at in the steps j where truth[j] holds: the decoder is then given the truth of step j
+        for the step after it. No truth: the model's own predictions throughout.
+        """
+        num_copies = inputs.shape[1] // copies.num_nodes
+        states = self._encode(inputs, copies, num_copies)
+        block = copies.block(num_copies)
+        predictions = [self.output(states[-1])] if self.released else []
+        while len(predictions) < len(future):
+            step = len(predictions)
+            if step == 0:
+                before: Tensor | np.ndarray = np.zeros_like(future[0, :, :1])
+            elif step <= len(truth) and truth[step - 1]:
+                before = future[step - 1, :, :1]
+            else:
+                before = predictions[-1]
+            x = concat(before, future[step - self.released, :, 1:])
+            if self.released:
+                x = self.embed_decoder(x)
+            for layer, cell in enumerate(self.decoder):
+                states[layer] = x = cell(x, states[layer], block)
+            predictions.append(self.output(x))
+        return concat(*predictions)
+
+    def _encode(self, inputs: np.ndarray, copies: GraphCopies, num_copies: int) -> list[Tensor]:
+        """The state of each layer after the last known step, (n, hidden_dim).
+
+        Layer by layer: what a cell sees in its inputs is computed for all steps at once.
+        """
+        history, n, num_inputs = inputs.shape
+        block, every_step = copies.block(num_copies), copies.block(history * num_copies)
+        x: Tensor = Tensor(inputs.reshape(-1, num_inputs))
+        if self.released:
+            x = self.embed_encoder(x)
+        states = []
+        for cell in self.encoder:
+            h = Tensor(np.zeros((n, cell.out_dim), inputs.dtype))
+            hs = []
+            seen = split_rows(cell.see(x, every_step), count=history)
+            for seen_now, x_now in zip(seen, split_rows(x, count=history), strict=True):
+                h = cell.step(seen_now, x_now, h, block)
+                hs.append(h)
+            states.append(h)
+            x = concat_rows(*hs)
+        return states
+
+
+class FlatForecaster(Module):
+    """The baseline without a graph, about the size of the paper's FC-LSTM: FC-ReLU-FC-ReLU-FC from
+    a sensor's own history, and what is known of the steps to predict, to all steps at once.
+    """
+
+    def __init__(
+        self, num_inputs: int, *, history: int, horizon: int, hidden_dim: int,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        in_dim = history * num_inputs + horizon * (num_inputs - 1)
+        self.network = FeedForward(in_dim, horizon, hidden_dim=hidden_dim, rng=rng)
+
+    def __call__(
+        self,
+        inputs: np.ndarray,
+        future: np.ndarray,
+        copies: GraphCopies,
+        truth: Sequence[bool] = (),
+    ) -> Tensor:
+        """Scaled speeds (n, horizon); called like TrafficForecaster, whose copies and truth are of
+        no use here.
+        """
+        n = inputs.shape[1]
+        known = [inputs, future[:, :, 1:]]
+        flat = [part.transpose(1, 0, 2).reshape(n, -1) for part in known]
+        return self.network(Tensor(np.concatenate(flat, axis=1)))

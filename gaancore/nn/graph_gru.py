@@ -1,0 +1,52 @@
+"""The Graph GRU (section 4.2, equation 7): a GRU whose products are aggregators over a graph."""
+
+from collections.abc import Callable
+
+from gaancore.graph.block import Block
+from gaancore.nn.aggregators import Aggregator
+from gaancore.nn.gate import SLOPE
+from gaancore.nn.module import Module
+from gaancore.ops import concat, gru_update
+from gaancore.tensor import Tensor
+
+MakeAggregator = Callable[[int, int, int], Aggregator]
+
+
+class GraphGRUCell(Module):
+    """One step of a Graph GRU: from input x_t and state h to the next state h'.
+
+    u  = sigmoid(A_xu(x, x) + A_hu(x ++ h, h))
+    r  = sigmoid(A_xr(x, x) + A_hr(x ++ h, h))
+    c  = leaky_relu(A_xc(x, x) + r * A_hc(x ++ h, h))
+    h' = (1 - u) * c + u * h
+
+    A(query, reference) is an aggregator without an activation at its output. `paper` has the six
+    that are printed. `released` has one for x and one for h, three times as wide: U, R and C are
+    thirds of its output, so the three gates share one attention (the authors' released layers).
+
+    make_aggregator : (x_dim, z_dim, out_dim) -> an aggregator with output slope 1.
+    """
+
+    def __init__(
+        self, in_dim: int, out_dim: int, variant: str, make_aggregator: MakeAggregator
+    ) -> None:
+        widths = [out_dim] * 3 if variant == "paper" else [3 * out_dim]
+        self.of_input = [make_aggregator(in_dim, in_dim, width) for width in widths]
+        self.of_state = [make_aggregator(in_dim + out_dim, out_dim, width) for width in widths]
+        self.out_dim = out_dim
+
+    def see(self, x: Tensor, block: Block) -> Tensor:
+        """A_x(x, x) of u, r and c side by side: (n, in_dim) -> (n, 3 * out_dim).
+
+        It does not depend on the state: all steps of a known sequence can be seen at once.
+        """
+        return concat(*(aggregator(x, x, block) for aggregator in self.of_input))
+
+    def step(self, seen: Tensor, x: Tensor, h: Tensor, block: Block) -> Tensor:
+        """h' (n, out_dim) from seen = see(x), x (n, in_dim) and h (n, out_dim)."""
+        query = concat(x, h)
+        remembered = concat(*(aggregator(query, h, block) for aggregator in self.of_state))
+        return gru_update(seen, remembered, h, slope=SLOPE)
+
+    def __call__(self, x: Tensor, h: Tensor, block: Block) -> Tensor:
+        return self.step(self.see(x, block), x, h, block)
