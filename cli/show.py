@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from gaancore.train.classify import ClassifierRun, Watcher
+from gaancore.train.classify import ClassifierRun
 from gaancore.train.record import RunFolder
+from gaancore.train.run import Watcher
 
 
 class Display:

@@ -12,9 +12,10 @@ import click
 
 from gaancore.data import NodeDataset, find_ppi, load_ppi, synthetic_ppi
 from gaancore.errors import DataError, SettingsError
-from gaancore.train.classify import ClassifierRun, RunInterrupt
+from gaancore.train.classify import ClassifierRun
 from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder, describe_data
+from gaancore.train.run import RunInterrupt
 from gaancore.train.settings import Settings, differences, with_changes
 
 from .options import given_settings, process_options, settings_options

@@ -15,8 +15,9 @@ from safetensors import safe_open
 from gaancore.data import NodeDataset
 from gaancore.data.raw import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
-from gaancore.train.classify import ClassifierRun, RunInterrupt, Watcher
+from gaancore.train.classify import ClassifierRun
 from gaancore.train.record import RunFolder
+from gaancore.train.run import RunInterrupt, Watcher
 from gaancore.train.settings import Settings
 
 NODES, GRAPHS, FEATURES, LABELS = 120, 6, 6, 5

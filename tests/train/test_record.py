@@ -16,8 +16,9 @@ from small_run import (
 
 from gaancore.data import TEST, TRAIN, VALIDATION
 from gaancore.errors import DataError, DeviceError, SettingsError
-from gaancore.train.classify import ClassifierRun, Watcher
+from gaancore.train.classify import ClassifierRun
 from gaancore.train.record import RunFolder
+from gaancore.train.run import Watcher
 
 
 def test_a_run_stops_early_at_the_floor_and_says_so(tmp_path):

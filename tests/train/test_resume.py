@@ -8,7 +8,8 @@ from numpy.testing import assert_array_equal
 from small_run import contents, resumed_run, run_until, small_run
 
 from gaancore.errors import DataError, TrainingError
-from gaancore.train.classify import ClassifierRun, Watcher
+from gaancore.train.classify import ClassifierRun
+from gaancore.train.run import Watcher
 
 
 def weights(run: ClassifierRun) -> dict[str, bytes]:
