@@ -123,8 +123,8 @@ class TrafficForecaster(Module):
         for cell in self.encoder:
             h = Tensor(np.zeros((n, cell.out_dim), inputs.dtype))
             hs = []
-            seen = split_rows(cell.see(x, every_step), count=history)
-            for seen_now, x_now in zip(seen, split_rows(x, count=history), strict=True):
+            seen = [split_rows(part, count=history) for part in cell.see(x, every_step)]
+            for x_now, *seen_now in zip(split_rows(x, count=history), *seen, strict=True):
                 h = cell.step(seen_now, x_now, h, block)
                 hs.append(h)
             states.append(h)

@@ -1,12 +1,12 @@
 """The Graph GRU (section 4.2, equation 7): a GRU whose products are aggregators over a graph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import Aggregator
 from gaancore.nn.gate import SLOPE
 from gaancore.nn.module import Module
-from gaancore.ops import concat, gru_update
+from gaancore.ops import concat, gru_update, split_columns
 from gaancore.tensor import Tensor
 
 MakeAggregator = Callable[[int, int, int], Aggregator]
@@ -35,18 +35,23 @@ class GraphGRUCell(Module):
         self.of_state = [make_aggregator(in_dim + out_dim, out_dim, width) for width in widths]
         self.out_dim = out_dim
 
-    def see(self, x: Tensor, block: Block) -> Tensor:
-        """A_x(x, x) of u, r and c side by side: (n, in_dim) -> (n, 3 * out_dim).
+    def see(self, x: Tensor, block: Block) -> list[Tensor]:
+        """A_x(x, x) of u, r and c, each (n, out_dim), from x (n, in_dim).
 
-        It does not depend on the state: all steps of a known sequence can be seen at once.
+        They do not depend on the state: all steps of a known sequence can be seen at once.
         """
-        return concat(*(aggregator(x, x, block) for aggregator in self.of_input))
+        return _thirds([aggregator(x, x, block) for aggregator in self.of_input])
 
-    def step(self, seen: Tensor, x: Tensor, h: Tensor, block: Block) -> Tensor:
+    def step(self, seen: Sequence[Tensor], x: Tensor, h: Tensor, block: Block) -> Tensor:
         """h' (n, out_dim) from seen = see(x), x (n, in_dim) and h (n, out_dim)."""
         query = concat(x, h)
-        remembered = concat(*(aggregator(query, h, block) for aggregator in self.of_state))
-        return gru_update(seen, remembered, h, slope=SLOPE)
+        remembered = [aggregator(query, h, block) for aggregator in self.of_state]
+        return gru_update(*seen, *_thirds(remembered), h, slope=SLOPE)
 
     def __call__(self, x: Tensor, h: Tensor, block: Block) -> Tensor:
         return self.step(self.see(x, block), x, h, block)
+
+
+def _thirds(outputs: list[Tensor]) -> list[Tensor]:
+    """The outputs of three aggregators, or of one that is three times as wide."""
+    return outputs if len(outputs) == 3 else split_columns(outputs[0], count=3)

@@ -93,6 +93,28 @@ def split_rows(x: Array, *, count: int) -> tuple[list[Array], Backward]:
 
 
 @primitive
+def split_columns(x: Array, *, count: int) -> tuple[list[Array], Backward]:
+    """x cut into `count` groups of columns of equal width.
+
+    x : (n, count * F). Returns a list of `count` arrays (n, F).
+    Raises ShapeError if the columns cannot be shared out evenly.
+    """
+    expect_shape("split_columns", "x", x, ("n", "F"))
+    if x.shape[1] % count:
+        raise ShapeError(
+            f"split_columns: x: expected a multiple of {count} columns, got {x.shape[1]}"
+        )
+    xp, width = array_module(x), x.shape[1] // count
+    parts = [xp.ascontiguousarray(x[:, i * width : (i + 1) * width]) for i in range(count)]
+
+    def backward(grads: list[Array | None]) -> tuple[Array]:
+        given = [xp.zeros_like(p) if g is None else g for g, p in zip(grads, parts, strict=True)]
+        return (xp.concatenate(given, axis=1),)
+
+    return parts, backward
+
+
+@primitive
 def concat_rows(*parts: Array) -> tuple[Array, Backward]:
     """One below the other: arrays (n_1, ...), (n_2, ...), ... as (sum of n, ...).
 

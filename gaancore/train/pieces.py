@@ -1,0 +1,53 @@
+"""A batch of sequences in pieces, one to a thread: what a piece computes stays in its cache.
+
+Kernels of one piece run on one thread (its pool is taken), so threads meet once a step and not
+once a kernel. Pieces do not depend on the number of threads, and their gradients are added up in
+order: the same bits for any number of threads. Memory is that of as many pieces as there are
+threads.
+"""
+
+from collections.abc import Callable
+
+from gaancore import threads
+from gaancore.nn.module import Module
+from gaancore.tensor import Tensor
+
+SEQUENCES = 4  # in a piece
+
+
+def pieces(count: int) -> list[slice]:
+    """`count` sequences cut into pieces."""
+    return [slice(a, min(a + SEQUENCES, count)) for a in range(0, count, SEQUENCES)]
+
+
+class PiecewiseGradient:
+    """Gradients of a loss that is a sum over the pieces of a batch."""
+
+    def __init__(self, model: Module) -> None:
+        self.model = model
+        self.twins: list[Module] = []
+
+    def learn(self, loss_of: Callable[[Module, slice], Tensor], count: int) -> float:
+        """Add the gradients of the sum of loss_of(model, piece) to the model's; returns the sum."""
+        parts = pieces(count)
+        while len(self.twins) < len(parts):
+            self.twins.append(self.model.twin())
+        losses = [0.0] * len(parts)
+
+        def run(start: int, stop: int) -> None:
+            for number in range(start, stop):
+                self.twins[number].zero_grad()
+                loss = loss_of(self.twins[number], parts[number])
+                loss.backward()
+                losses[number] = float(loss.data)
+
+        threads.run_ranges(run, threads.split_evenly(len(parts)))
+        for parameter, *gathered in zip(
+            self.model.parameters(), *(twin.parameters() for twin in self.twins), strict=True
+        ):
+            for twin in gathered[: len(parts)]:
+                if twin.grad is not None:
+                    grad = parameter.grad
+                    parameter.grad = twin.grad if grad is None else grad + twin.grad
+                twin.grad = None
+        return sum(losses)
