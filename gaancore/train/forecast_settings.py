@@ -54,7 +54,7 @@ class ForecastSettings:
 
     # Data
     graph_kind: str = "undirected"
-    self_loops: str = "keep"
+    self_loops: str = "drop"
 
     def __post_init__(self) -> None:
         choices = {
