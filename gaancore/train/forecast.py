@@ -1,23 +1,35 @@
 """Training a traffic forecaster (section 5.3): masked absolute error, scheduled sampling."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import numpy as np
 
 from gaancore.array import resolve_device
 from gaancore.data.traffic import TrafficDataset
 from gaancore.data.traffic_batches import Scaler
 from gaancore.data.windows import split_windows
+from gaancore.errors import DataError
 from gaancore.ops import masked_absolute_error
 from gaancore.optim import Adam, PlateauSchedule
 from gaancore.seeding import generator
 from gaancore.tensor import Tensor
 from gaancore.train.build import ForecastModel
+from gaancore.train.checkpoint import Groups
 from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.forecaster import Forecaster, with_known_features
 from gaancore.train.pieces import PiecewiseGradient
 from gaancore.train.record import describe_traffic
 from gaancore.train.run import Run
+from gaancore.train.speed_forecaster import SpeedForecaster, with_known_features
+from gaancore.train.traffic_baselines import historical_average, last_value
+from gaancore.train.traffic_metrics import (
+    Forecaster,
+    ForecastErrors,
+    mean_errors,
+    reported_steps,
+    score,
+)
 
 PARTS = ("train", "validation", "test")
 
@@ -36,8 +48,13 @@ class ForecastRun(Run):
         self.data_facts = describe_traffic(self.dataset)
         cut = {"history": s.history, "horizon": s.horizon, "split": s.split}
         self.windows = split_windows(self.dataset, fractions=s.fractions, **cut)
+        for part in PARTS:
+            if not self.starts(part).size:
+                raise DataError(
+                    f"{self.dataset.path}: no {part} windows; give that part a share of fractions"
+                )
         self.scaler = Scaler.fit(self.dataset, self.windows, per_sensor=s.scaler == "per-sensor")
-        self.forecaster = Forecaster(s, self.dataset, self.scaler)
+        self.forecaster = SpeedForecaster(s, self.dataset, self.scaler)
         self.model = self.forecaster.model
         self.gradient = PiecewiseGradient(self.model)
         self.steps_per_epoch = -(-self.windows.train.size // s.batch_size)
@@ -75,7 +92,43 @@ class ForecastRun(Run):
 
     def _score_validation(self) -> tuple[float, dict[str, Any]]:
         scores = self.score("validation")
-        return -scores["mae"], scores
+        mae = scores["all steps"]["mae"]
+        return -math.inf if mae is None else -mae, scores
+
+    def score(self, part: str) -> dict[str, Any]:
+        """Errors of forecasts for every window of `train`, `validation` or `test`: of each number
+        of minutes ahead that the paper reports, their mean, and of all steps together.
+        """
+        return self._summary(self.errors(self.forecaster.predict, part))
+
+    def baselines(self, part: str) -> dict[str, Any]:
+        """The same of forecasts that see no roads and learn nothing, by name."""
+        known = {"last value": last_value(self.dataset, self.windows)}
+        if self.dataset.time_of_day is not None:
+            known["historical average"] = historical_average(self.dataset, self.windows)
+        return {name: self._summary(self.errors(guess, part)) for name, guess in known.items()}
+
+    def errors(self, predict: Forecaster, part: str) -> ForecastErrors:
+        """The errors of any forecaster, step by step."""
+        size = self.settings.batch_size
+        return score(predict, self.dataset, self.windows, self.starts(part), size)
+
+    def starts(self, part: str) -> np.ndarray:
+        """The first rows of the windows of a part."""
+        w = self.windows
+        return {"train": w.train, "validation": w.val, "test": w.test}[part]
+
+    def _summary(self, errors: ForecastErrors) -> dict[str, Any]:
+        steps = reported_steps(self.dataset.step, self.settings.horizon)
+        each = {f"{minutes} min": errors.at(step) for minutes, step in steps.items()}
+        rows = {**each, "mean": mean_errors(list(each.values())), "all steps": errors.pooled()}
+        return {name: asdict(row) for name, row in rows.items()}
+
+    def _kept_with_best(self) -> Groups:
+        return {"scaler": {"mean": self.scaler.mean, "scale": self.scaler.scale}}
+
+    def _outcome(self) -> dict[str, Any]:
+        return {"test": self.score("test"), "baselines": self.baselines("test")}
 
     def _logged(self) -> dict[str, Any]:
         return {

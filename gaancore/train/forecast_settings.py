@@ -52,7 +52,10 @@ class ForecastSettings:
     teacher_decay: float = 3000.0  # tau of the inverse sigmoid, in steps; 0: no teacher at all
     epochs: int = 100
 
-    # Data
+    # Data; an empty path or time: what the files themselves say
+    graph: str = ""
+    sensor_ids: str = ""
+    start: str = ""
     graph_kind: str = "undirected"
     self_loops: str = "drop"
 

@@ -16,7 +16,7 @@ from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.pieces import pieces
 
 
-class Forecaster:
+class SpeedForecaster:
     """Forecasts in the data's units.
 
     The scaler is that of the training rows, whatever the data. Raises DataError if the data lack
@@ -51,8 +51,8 @@ class Forecaster:
         """Where the sequences `part` stand in the arrays of a batch."""
         return slice(part.start * self.num_sensors, part.stop * self.num_sensors)
 
-    def predict(self, starts: np.ndarray) -> tuple[np.ndarray, TrafficBatch]:
-        """Speeds (horizon, B * N) float32 for the windows that begin at `starts`, and their batch.
+    def predict(self, starts: np.ndarray) -> np.ndarray:
+        """Speeds (horizon, B * N) float32 for the windows whose first rows are `starts` (B,).
 
         The truth of the steps to predict is not looked at.
         """
@@ -66,7 +66,7 @@ class Forecaster:
                     out[:, self.columns(part)] = self.speeds(self.model, batch, part).data.T
 
         threads.run_ranges(run, threads.split_evenly(len(parts)))
-        return out, batch
+        return out
 
 
 def with_known_features(settings: ForecastSettings, dataset: TrafficDataset) -> ForecastSettings:
