@@ -18,7 +18,7 @@ from gaancore.tensor import Tensor
 from gaancore.train.build import ForecastModel
 from gaancore.train.checkpoint import Groups
 from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.pieces import PiecewiseGradient
+from gaancore.train.pieces import PiecewiseGradient, pieces
 from gaancore.train.record import describe_traffic
 from gaancore.train.run import Run
 from gaancore.train.speed_forecaster import SpeedForecaster, with_known_features
@@ -46,8 +46,13 @@ class ForecastRun(Run):
         self.settings = s = with_known_features(self.settings, self.dataset)
         self.device = resolve_device(self.device)
         self.data_facts = describe_traffic(self.dataset)
-        cut = {"history": s.history, "horizon": s.horizon, "split": s.split}
-        self.windows = split_windows(self.dataset, fractions=s.fractions, **cut)
+        self.windows = split_windows(
+            self.dataset,
+            history=s.history,
+            horizon=s.horizon,
+            split=s.split,
+            fractions=s.fractions,
+        )
         for part in PARTS:
             if not self.starts(part).size:
                 raise DataError(
@@ -79,7 +84,7 @@ class ForecastRun(Run):
             targets, mask = batch.targets[:, columns].T, batch.mask[:, columns].T
             return masked_absolute_error(speeds, targets, mask, count=count)
 
-        return self.gradient.learn(loss_of, len(starts))
+        return self.gradient.learn(loss_of, pieces(len(starts), self.dataset.num_sensors))
 
     def teacher_probability(self) -> float:
         """How likely the decoder is given the truth in the next step.

@@ -35,7 +35,7 @@ class ForecastSettings:
     history: int = 12
     horizon: int = 12
     split: Split = "windows"
-    fractions: tuple[float, ...] = (0.7, 0.1, 0.2)
+    fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
     features: tuple[str, ...] = ("auto",)  # auto: time_of_day; released: coordinates, if known
     scaler: str = "global"  # or "per-sensor"
     missing: Missing = "zero"

@@ -6,30 +6,31 @@ order: the same bits for any number of threads. Memory is that of as many pieces
 threads.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from gaancore import threads
 from gaancore.nn.module import Module
 from gaancore.tensor import Tensor
 
-SEQUENCES = 4  # in a piece
+ROWS = 1024  # of a piece, at most: its widest arrays fit into the second level of cache
 
 
-def pieces(count: int) -> list[slice]:
-    """`count` sequences cut into pieces."""
-    return [slice(a, min(a + SEQUENCES, count)) for a in range(0, count, SEQUENCES)]
+def pieces(count: int, rows: int) -> list[slice]:
+    """`count` sequences of `rows` nodes each, cut into pieces."""
+    size = max(1, ROWS // rows)
+    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
 
 
 class PiecewiseGradient:
     """Gradients of a loss that is a sum over the pieces of a batch."""
 
     def __init__(self, model: Module) -> None:
-        self.model = model
-        self.twins: list[Module] = []
+        self.model: Any = model
+        self.twins: list[Any] = []
 
-    def learn(self, loss_of: Callable[[Module, slice], Tensor], count: int) -> float:
+    def learn(self, loss_of: Callable[[Any, slice], Tensor], parts: Sequence[slice]) -> float:
         """Add the gradients of the sum of loss_of(model, piece) to the model's; returns the sum."""
-        parts = pieces(count)
         while len(self.twins) < len(parts):
             self.twins.append(self.model.twin())
         losses = [0.0] * len(parts)

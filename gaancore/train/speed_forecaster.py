@@ -57,7 +57,7 @@ class SpeedForecaster:
         The truth of the steps to predict is not looked at.
         """
         batch = self.windows.cut(starts)
-        parts = pieces(len(starts))
+        parts = pieces(len(starts), self.num_sensors)
         out = np.empty(batch.targets.shape, np.float32)
 
         def run(start: int, stop: int) -> None:
