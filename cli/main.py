@@ -12,6 +12,8 @@ from gaancore import __version__
 from gaancore.errors import UserError
 
 from .evaluate import evaluate
+from .forecast import forecast
+from .plot import plot
 from .train import train
 
 
@@ -23,12 +25,17 @@ def gaancore() -> None:
     \b
     gaancore train --task ppi                  a first run: needs no data, takes a minute
     gaancore train --task ppi --data FOLDER    your copy of PPI, in any public layout
+    gaancore train --task metr-la              forecast traffic, on a built-in road network
     gaancore evaluate runs/NAME                score a finished run again
+    gaancore forecast --run runs/NAME          the hour after the last row of the data
+    gaancore plot runs/NAME                    pictures of forecasts and errors
     """
 
 
 gaancore.add_command(train)
 gaancore.add_command(evaluate)
+gaancore.add_command(forecast)
+gaancore.add_command(plot)
 
 
 def main() -> None:

@@ -7,10 +7,12 @@ import click
 
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.train.settings import Settings, read_config
+from gaancore.train.record import default_settings
+from gaancore.train.settings import read_config
+
+from .data import TASKS
 
 Command = Callable[..., Any]
-_DEFAULTS = Settings()
 
 # setting, option, type, help; the help ends with the default, which is the paper's value
 _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
@@ -31,6 +33,21 @@ _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("gate_dim", "--gate-dim", int, "d_m, width of the gate's pooled neighbours."),
     ("dropout", "--dropout", float, "Dropout after each layer."),
     ("lr", "--lr", float, "Adam's first learning rate."),
+    ("history", "--history", int, "Steps that a forecast sees."),
+    ("horizon", "--horizon", int, "Steps that it forecasts."),
+    ("features", "--features", str,
+     "Beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+    ("scaler", "--scaler", click.Choice(("global", "per-sensor")),
+     "One mean and deviation for all sensors, or for each its own."),
+    ("missing", "--missing", click.Choice(("zero", "nan", "interpolate")),
+     "A missing reading in the input: 0 as in DCRNN, the mean, or a line through its neighbours."),
+    ("split", "--split", click.Choice(("windows", "rows")),
+     "What is shared out 70/10/20: windows (as in DCRNN) or rows (as in GaAN)."),
+    ("graph", "--graph", str, "File of the roads.  [default: found beside the speeds]"),
+    ("sensor_ids", "--sensor-ids", str, "File of sensor ids.  [default: found beside the speeds]"),
+    ("start", "--start", str, "Time of the first row.  [default: what the file says]"),
+    ("graph_kind", "--graph-kind", click.Choice(("undirected", "directed")),
+     "Roads in both directions, or as the file has them."),
     ("self_loops", "--self-loops", click.Choice(("keep", "drop", "add")),
      "Edges from a node to itself."),
     ("normalize", "--normalize", click.Choice(("none", "standard")),
@@ -52,11 +69,21 @@ def settings_options(command: Command) -> Command:
         "  [default: none]",
     )(command)  # fmt: skip
     for name, option, kind, text in reversed(_SETTINGS):
-        default = getattr(_DEFAULTS, name)
-        shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
-        help_text = f"{text}  [default: {shown}]"
+        help_text = text if "[default" in text else f"{text}  [default: {_defaults(name)}]"
         command = click.option(option, name, type=kind, default=None, help=help_text)(command)
     return command
+
+
+def _defaults(name: str) -> str:
+    """A setting's value in each task that has it; once, if all agree."""
+    shown = {}
+    for task in TASKS:
+        value = getattr(default_settings(task), name, None)
+        if value is not None:
+            shown[task] = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if len(shown) == len(TASKS) and len(set(shown.values())) == 1:
+        return shown[TASKS[0]]
+    return "; ".join(f"{task} {value}" for task, value in shown.items())
 
 
 def process_options(command: Command) -> Command:

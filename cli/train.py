@@ -3,42 +3,32 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
 
-from gaancore.data import NodeDataset, find_ppi, load_ppi, synthetic_ppi
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import SettingsError
 from gaancore.train.classify import ClassifierRun
+from gaancore.train.forecast import ForecastRun
 from gaancore.train.process import prepare_process
-from gaancore.train.record import RunFolder, describe_data
+from gaancore.train.record import AnySettings, RunFolder, default_settings
 from gaancore.train.run import RunInterrupt
-from gaancore.train.settings import Settings, differences, with_changes
+from gaancore.train.settings import differences, with_changes
 
+from .data import TASKS, load, make_run, open_run, settings_for
 from .options import given_settings, process_options, settings_options
 from .show import Display
 
-# A run on the built-in data that names no number of epochs does so many, and validates after each:
-# the paper's patience is made for a set twenty-five times as large.
-SYNTHETIC_EPOCHS = 80
-SYNTHETIC_NOTES = (
-    "SYNTHETIC data: no --data was given and no PPI was found, so this trains on a built-in "
-    "look-alike; its scores say nothing about PPI.",
-    "For real scores: put PPI (GraphSAGE's ppi-*.json and .npy, GraphSAINT's or DGL's folder, or "
-    "one .npz) into ~/.local/share/gaancore/ppi or $GAANCORE_DATA/ppi, or name it with --data.",
-)
-
 
 @click.command(short_help="Train one model and write its folder.")
-@click.option("--task", type=click.Choice(("ppi",)), default="ppi", show_default=True)
+@click.option("--task", type=click.Choice(TASKS), default="ppi", show_default=True)
 @click.option(
     "--data",
     metavar="PATH",
-    help="PPI's folder, GraphSAGE prefix or .npz file.  [default: $GAANCORE_DATA/ppi or "
-    "~/.local/share/gaancore/ppi, else built-in synthetic data]",
+    help="PPI's folder, GraphSAGE prefix or .npz file; METR-LA's folder or file of speeds.  "
+    "[default: $GAANCORE_DATA/TASK or ~/.local/share/gaancore/TASK, else built-in synthetic data]",
 )
 @click.option(
     "--out", metavar="DIR", help="Folder of the run.  [default: runs/TASK-MODEL-VARIANT-seedN]"
@@ -52,8 +42,9 @@ SYNTHETIC_NOTES = (
 def train(**options: Any) -> int:
     """Train one model on one task; write settings, checkpoints, log and record.
 
-    The defaults are the paper's: GaAN with 8 heads, batches of 512 nodes with all of their
-    neighbours, early stopping. The folder of the run holds record.json (the outcome), log.jsonl
+    The defaults are the paper's; for PPI, GaAN with 8 heads, batches of 512 nodes with all of
+    their neighbours, early stopping; for METR-LA, a Graph GRU that reads an hour and forecasts
+    the next. The folder of the run holds record.json (the outcome), log.jsonl
     (a line per validation), best.safetensors and last.safetensors. Ctrl-C saves the state;
     --resume goes on from there, and ends with the same weights as if nothing had happened.
     """
@@ -76,19 +67,19 @@ def train(**options: Any) -> int:
     return 0
 
 
-def _new(options: dict[str, Any]) -> ClassifierRun:
-    settings = with_changes(Settings(task=options["task"]), *given_settings(options))
-    dataset = _load(options["data"], settings)
-    if dataset.kind == "synthetic" and not settings.epochs:
-        every = settings.validate_every if settings.validate_every >= 0 else 0
-        settings = replace(settings, epochs=SYNTHETIC_EPOCHS, validate_every=every)
+def _new(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
+    given = given_settings(options)
+    asked = with_changes(default_settings(options["task"]), *given)
+    dataset = load(options["data"], asked)
+    named = any("epochs" in changes for _, changes in given)
+    settings = settings_for(dataset, asked, epochs_named=named)
     folder = RunFolder(Path(options["out"]).expanduser() if options["out"] else _free(settings))
-    run = ClassifierRun(settings, dataset, folder, options["device"])
+    run = make_run(settings, dataset, folder, options["device"])
     run.start()
     return run
 
 
-def _resumed(options: dict[str, Any]) -> ClassifierRun:
+def _resumed(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
     if options["out"]:
         raise SettingsError("--out: a resumed run stays in its folder; leave it out")
     folder = RunFolder(Path(options["resume"]).expanduser())
@@ -104,36 +95,7 @@ def _resumed(options: dict[str, Any]) -> ClassifierRun:
     return run
 
 
-def open_run(folder: RunFolder, path: str | None, device: str) -> ClassifierRun:
-    """The run in `folder` with its data, from `path` if the files have moved.
-
-    Raises DataError or SettingsError if there is no run or the data is not the same.
-    """
-    settings, data = folder.read_settings()
-    if not path and data["path"] and not Path(data["path"]).exists():
-        raise DataError(
-            f"{folder.path}: its data is no longer at {data['path']}; say where with --data"
-        )
-    dataset = _load(path or data["path"], settings, synthetic=data["path"] is None)
-    if (found := describe_data(dataset)["checksum"]) != data["checksum"]:
-        raise SettingsError(
-            f"{folder.path}: the data has changed since the run began (checksum {found}, then "
-            f"{data['checksum']}); give it the same files with --data"
-        )
-    return ClassifierRun(settings, dataset, folder, device)
-
-
-def _load(path: str | None, settings: Settings, synthetic: bool = False) -> NodeDataset:
-    """The data at `path`, else in the user's data folder, else the built-in look-alike."""
-    source = path or (None if synthetic else find_ppi())
-    if source is None:
-        return replace(synthetic_ppi(), notes=SYNTHETIC_NOTES)
-    # absolute, so that the run can be gone on with from any folder
-    source = Path(source).expanduser().absolute()
-    return load_ppi(source, self_loops=settings.self_loops, unflagged=settings.unflagged)
-
-
-def _free(settings: Settings) -> Path:
+def _free(settings: AnySettings) -> Path:
     """runs/TASK-MODEL-VARIANT-seedN, with a number behind it if that one is taken."""
     name = f"{settings.task}-{settings.model}-{settings.variant}-seed{settings.seed}"
     candidates = (Path("runs") / (name + (f"-{n}" if n > 1 else "")) for n in range(1, 10_000))

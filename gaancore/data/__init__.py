@@ -8,8 +8,9 @@ from gaancore.data.dataset import (
     apply_normalization,
     normalize,
 )
+from gaancore.data.folder import find_data
 from gaancore.data.metr_la import load_metr_la
-from gaancore.data.ppi import find_ppi, load_ppi
+from gaancore.data.ppi import load_ppi
 from gaancore.data.synthetic import synthetic_ppi
 from gaancore.data.synthetic_traffic import synthetic_traffic
 from gaancore.data.traffic import TrafficDataset, Windows
@@ -26,7 +27,7 @@ __all__ = [
     "WindowBatches",
     "Windows",
     "apply_normalization",
-    "find_ppi",
+    "find_data",
     "load_metr_la",
     "load_ppi",
     "normalize",

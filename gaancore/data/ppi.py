@@ -26,23 +26,3 @@ def load_ppi(
     return make_dataset(
         raw, name="ppi", multilabel=True, self_loops=self_loops, unflagged=unflagged
     )
-
-
-def find_ppi() -> Path | None:
-    """The folder `ppi` in the user's data folder, or None if there is none.
-
-    The data folder is $GAANCORE_DATA, else gaancore/ in $XDG_DATA_HOME (~/.local/share) or, on
-    Windows, in %LOCALAPPDATA%.
-    """
-    folder = _data_folder() / "ppi"
-    return folder if folder.is_dir() else None
-
-
-def _data_folder() -> Path:
-    if given := os.environ.get("GAANCORE_DATA"):
-        return Path(given).expanduser()
-    if os.name == "nt":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "gaancore"
-    shared = os.environ.get("XDG_DATA_HOME")
-    return (Path(shared) if shared else Path.home() / ".local" / "share") / "gaancore"

@@ -19,7 +19,7 @@ from gaancore.train.build import ForecastModel
 from gaancore.train.checkpoint import Groups
 from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.pieces import PiecewiseGradient, pieces
-from gaancore.train.record import describe_traffic
+from gaancore.train.record import describe_data
 from gaancore.train.run import Run
 from gaancore.train.speed_forecaster import SpeedForecaster, with_known_features
 from gaancore.train.traffic_baselines import historical_average, last_value
@@ -45,7 +45,7 @@ class ForecastRun(Run):
     def __post_init__(self) -> None:
         self.settings = s = with_known_features(self.settings, self.dataset)
         self.device = resolve_device(self.device)
-        self.data_facts = describe_traffic(self.dataset)
+        self.data_facts = describe_data(self.dataset)
         self.windows = split_windows(
             self.dataset,
             history=s.history,
@@ -84,6 +84,8 @@ class ForecastRun(Run):
             targets, mask = batch.targets[:, columns].T, batch.mask[:, columns].T
             return masked_absolute_error(speeds, targets, mask, count=count)
 
+        edges = len(starts) * self.dataset.graph.num_edges
+        self.progress.edges += edges * (s.history + s.horizon) * s.num_layers
         return self.gradient.learn(loss_of, pieces(len(starts), self.dataset.num_sensors))
 
     def teacher_probability(self) -> float:
@@ -107,11 +109,16 @@ class ForecastRun(Run):
         return self._summary(self.errors(self.forecaster.predict, part))
 
     def baselines(self, part: str) -> dict[str, Any]:
-        """The same of forecasts that see no roads and learn nothing, by name."""
-        known = {"last value": last_value(self.dataset, self.windows)}
+        """The same of the guesses."""
+        guesses = self.guesses().items()
+        return {name: self._summary(self.errors(guess, part)) for name, guess in guesses}
+
+    def guesses(self) -> dict[str, Forecaster]:
+        """Forecasters that see no roads and learn nothing, by name."""
+        guesses = {"last value": last_value(self.dataset, self.windows)}
         if self.dataset.time_of_day is not None:
-            known["historical average"] = historical_average(self.dataset, self.windows)
-        return {name: self._summary(self.errors(guess, part)) for name, guess in known.items()}
+            guesses["historical average"] = historical_average(self.dataset, self.windows)
+        return guesses
 
     def errors(self, predict: Forecaster, part: str) -> ForecastErrors:
         """The errors of any forecaster, step by step."""
@@ -123,9 +130,13 @@ class ForecastRun(Run):
         w = self.windows
         return {"train": w.train, "validation": w.val, "test": w.test}[part]
 
+    def reported_steps(self) -> dict[int, int]:
+        """Minutes ahead -> steps ahead, of those that the paper reports."""
+        return reported_steps(self.dataset.step, self.settings.horizon)
+
     def _summary(self, errors: ForecastErrors) -> dict[str, Any]:
-        steps = reported_steps(self.dataset.step, self.settings.horizon)
-        each = {f"{minutes} min": errors.at(step) for minutes, step in steps.items()}
+        steps = self.reported_steps().items()
+        each = {f"{minutes} min": errors.at(step) for minutes, step in steps}
         rows = {**each, "mean": mean_errors(list(each.values())), "all steps": errors.pooled()}
         return {name: asdict(row) for name, row in rows.items()}
 

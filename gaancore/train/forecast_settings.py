@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gaancore.data.raw_traffic import GraphKind, SelfLoops
 from gaancore.data.traffic_batches import WIDTHS, Missing
 from gaancore.data.windows import Split
 from gaancore.errors import SettingsError
@@ -56,8 +57,8 @@ class ForecastSettings:
     graph: str = ""
     sensor_ids: str = ""
     start: str = ""
-    graph_kind: str = "undirected"
-    self_loops: str = "drop"
+    graph_kind: GraphKind = "undirected"
+    self_loops: SelfLoops = "drop"
 
     def __post_init__(self) -> None:
         choices = {

@@ -59,6 +59,7 @@ class RunFolder:
         content = read_json(self.settings_file)
         try:
             data = {name: content["data"][name] for name in ("path", "checksum")}
+            data["sensor_ids"] = content["data"].get("sensor_ids")
             default = default_settings(content["settings"]["task"])
             return with_changes(default, ("settings", content["settings"])), data
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -91,8 +92,10 @@ def default_settings(task: str) -> AnySettings:
     return ForecastSettings() if task == "metr-la" else Settings(task=task)
 
 
-def describe_data(dataset: NodeDataset) -> dict[str, Any]:
+def describe_data(dataset: NodeDataset | TrafficDataset) -> dict[str, Any]:
     """The `data` part of settings.json and record.json."""
+    if isinstance(dataset, TrafficDataset):
+        return _describe_traffic(dataset)
     graph = dataset.graph
     nodes = [dataset.features, dataset.labels, dataset.split]
     if dataset.graph_ids is not None:
@@ -113,8 +116,7 @@ def describe_data(dataset: NodeDataset) -> dict[str, Any]:
     return facts
 
 
-def describe_traffic(dataset: TrafficDataset) -> dict[str, Any]:
-    """The same of a traffic dataset."""
+def _describe_traffic(dataset: TrafficDataset) -> dict[str, Any]:
     graph = dataset.graph
     arrays = [graph.indptr, graph.indices, dataset.speeds, dataset.valid, dataset.stretches]
     if dataset.time_of_day is not None:
@@ -122,6 +124,7 @@ def describe_traffic(dataset: TrafficDataset) -> dict[str, Any]:
     return {
         "kind": dataset.kind,
         "path": dataset.path,
+        "sensor_ids": list(dataset.sensor_ids),
         "num_sensors": dataset.num_sensors,
         "num_edges": graph.num_edges,
         "num_steps": dataset.num_steps,
