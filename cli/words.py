@@ -67,8 +67,8 @@ class ClassifierWords:
 class TrafficWords:
     def data(self, facts: Facts) -> str:
         return (
-            f"{facts['num_sensors']:,} sensors, {facts['num_edges']:,} arcs between them (weights "
-            f"are ignored), {facts['num_steps']:,} steps, {facts['missing_share']:.1%} missing"
+            f"{facts['num_sensors']:,} sensors, {facts['num_edges']:,} arcs between them, "
+            f"{facts['num_steps']:,} steps, {facts['missing_share']:.1%} missing"
         )
 
     def validated(self, line: Facts) -> str:
