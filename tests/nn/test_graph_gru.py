@@ -72,9 +72,9 @@ def test_what_is_seen_of_many_steps_at_once_is_what_is_seen_step_by_step(variant
     cell = make("gaan", variant, rng)
     copies = GraphCopies(CSRGraph.from_edges([0, 1, 2], [1, 2, 0], 4, duplicates="merge"))
     steps = rng.standard_normal((3, 8, IN_DIM))  # two sequences of three steps
-    at_once = cell.see(Tensor(steps.reshape(-1, IN_DIM)), copies.block(6))
+    at_once = cell.ready().see(Tensor(steps.reshape(-1, IN_DIM)), copies.block(6))
     for t, x in enumerate(steps):
-        for one, many in zip(cell.see(Tensor(x), copies.block(2)), at_once, strict=True):
+        for one, many in zip(cell.ready().see(Tensor(x), copies.block(2)), at_once, strict=True):
             assert_allclose(many.data[8 * t : 8 * (t + 1)], one.data, rtol=1e-12)
 
 
