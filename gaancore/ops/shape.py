@@ -83,7 +83,7 @@ def split_rows(x: Array, *, count: int) -> tuple[list[Array], Backward]:
     """
     if x.shape[0] % count:
         raise ShapeError(f"split_rows: x: expected a multiple of {count} rows, got {x.shape[0]}")
-    xp, parts = array_module(x), list(x.reshape(count, -1, *x.shape[1:]))
+    xp, parts = array_module(x), list(x.reshape(count, x.shape[0] // count, *x.shape[1:]))
     shape, dtype = parts[0].shape, x.dtype
 
     def backward(grads: list[Array | None]) -> tuple[Array]:
