@@ -202,23 +202,18 @@ def scale_heads_backward(grad: Array, heads: Array, gates: Array) -> tuple[Array
 def gru_update_forward(
     x_u: Array, x_r: Array, x_c: Array, h_u: Array, h_r: Array, h_c: Array, h: Array, slope: float
 ) -> tuple[Array, Triple]:
-    xp, size = array_module(h), i64(h.size)
-    u, r, c, out = (xp.empty(h.shape, h.dtype) for _ in range(4))
     given = (x_u, x_r, x_c, h_u, h_r, h_c, h)
-    args = (*given, size, h.dtype.type(slope), u, r, c, out)
-    flat = tuple(x.reshape(-1) for x in given)
-    _launch_packs("gru_update_forward", h.size, flat, *args, file="gru_update")
+    u, r, c, out = (array_module(h).empty(h.shape, h.dtype) for _ in range(4))
+    args = (*given, i64(h.size), h.dtype.type(slope), u, r, c, out)
+    _launch_packs("gru_update_forward", h.size, given, *args, file="gru_update")
     return out, (u, r, c)
 
 
-def gru_update_backward(
-    grad: Array, h_c: Array, h: Array, saved: Triple, slope: float
-) -> tuple[Array, ...]:
-    xp, given = array_module(h), (grad, h_c, h, *saved)
-    grads = tuple(xp.empty(h.shape, h.dtype) for _ in range(5))
+def gru_update_backward(grad: Array, h_c: Array, h: Array, saved: Triple, slope: float) -> Parts:
+    given = (grad, h_c, h, *saved)
+    grads = tuple(array_module(h).empty(h.shape, h.dtype) for _ in range(5))
     args = (*given, i64(h.size), h.dtype.type(slope), *grads)
-    flat = tuple(x.reshape(-1) for x in given)
-    _launch_packs("gru_update_backward", h.size, flat, *args, file="gru_update")
+    _launch_packs("gru_update_backward", h.size, given, *args, file="gru_update")
     return grads
 
 
@@ -227,9 +222,9 @@ def matmul(a: Array, b: Array) -> Array:
 
 
 def _launch_packs(
-    kernel: str, size: int, rows: tuple[Array, ...], *args: Any, file: str = "elementwise"
+    kernel: str, size: int, rows: Parts, *args: Any, file: str = "elementwise"
 ) -> None:
-    """Launch a kernel of `file`: a thread owns as many numbers as it loads of `rows`."""
+    """Launch an elementwise kernel: a thread owns as many numbers as it loads of `rows`."""
     numbers, _, _ = share_out(*rows)
     launch(file, kernel, rows[0], size // numbers, *args, numbers=numbers)
 
