@@ -22,7 +22,7 @@ class Gate(Module, ABC):
 
     def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
         """x (N, x_dim), z (S, z_dim) -> (N, num_heads)."""
-        return self.open(x, self.pooled(z, block))
+        return sigmoid(self.logits(x, self.pooled(z, block)))
 
     def pooled(self, z: Tensor, block: Block) -> list[Tensor]:
         """max_j FC_m(z_j), and mean_j z_j unless the gate leaves it out."""
@@ -30,7 +30,7 @@ class Gate(Module, ABC):
         return [largest, segment_mean(z, block=block)] if self.mean else [largest]
 
     @abstractmethod
-    def open(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
         """(N, num_heads) from a node's own features and its pooled neighbours."""
 
 
@@ -53,8 +53,8 @@ class PaperGate(Gate):
         self.output = Linear(x_dim + gate_dim + mean * z_dim, num_heads, rng)
         self.mean = mean
 
-    def open(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
-        return sigmoid(self.output(x, *pooled))
+    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+        return self.output(x, *pooled)
 
 
 class ReleasedGate(Gate):
@@ -78,5 +78,5 @@ class ReleasedGate(Gate):
         self.output = Linear(gate_dim, num_heads, rng, lr_scale=0.1)
         self.mean = mean
 
-    def open(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
-        return sigmoid(self.output(self.hidden(*pooled)))
+    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+        return self.output(self.hidden(*pooled))

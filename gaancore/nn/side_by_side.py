@@ -12,7 +12,7 @@ from gaancore.graph.block import Block
 from gaancore.nn.aggregators import Aggregator
 from gaancore.nn.gate import Gate
 from gaancore.nn.linear import Linear
-from gaancore.ops import concat, split_columns
+from gaancore.ops import concat, sigmoid, split_columns
 from gaancore.tensor import Tensor
 
 
@@ -44,9 +44,8 @@ class _Gates:
     def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
         largest, *mean = self.pool.pooled(z, block)
         parts = split_columns(largest, count=len(self.gates))
-        return concat(
-            *(gate.open(x, [part, *mean]) for gate, part in zip(self.gates, parts, strict=True))
-        )
+        logits = (g.logits(x, [part, *mean]) for g, part in zip(self.gates, parts, strict=True))
+        return sigmoid(concat(*logits))
 
 
 def _together(aggregators: Sequence[Aggregator]) -> Aggregator:

@@ -1,9 +1,8 @@
 """A batch of sequences in pieces, one to a thread: what a piece computes stays in its cache.
 
-Kernels of one piece run on one thread (its pool is taken), so threads meet once a step and not
-once a kernel. Pieces do not depend on the number of threads, and their gradients are added up in
-order: the same bits for any number of threads. Memory is that of as many pieces as there are
-threads.
+Kernels of one piece run on one thread, so threads meet once a step and not once a kernel. Pieces
+do not depend on the number of threads, and their gradients are added up in order: the same bits for
+any number of threads. Memory is that of as many pieces as there are threads.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from gaancore import threads
 from gaancore.nn.module import Module
 from gaancore.tensor import Tensor
 
-ROWS = 1024  # of a piece, at most: its widest arrays fit into the second level of cache
+ROWS = 512  # of a piece, at most (but at least one sequence)
 
 
 def pieces(count: int, rows: int) -> list[slice]:
@@ -36,11 +35,12 @@ class PiecewiseGradient:
         losses = [0.0] * len(parts)
 
         def run(start: int, stop: int) -> None:
-            for number in range(start, stop):
-                self.twins[number].zero_grad()
-                loss = loss_of(self.twins[number], parts[number])
-                loss.backward()
-                losses[number] = float(loss.data)
+            with threads.on_one_thread():
+                for number in range(start, stop):
+                    self.twins[number].zero_grad()
+                    loss = loss_of(self.twins[number], parts[number])
+                    loss.backward()
+                    losses[number] = float(loss.data)
 
         threads.run_ranges(run, threads.split_evenly(len(parts)))
         for parameter, *gathered in zip(

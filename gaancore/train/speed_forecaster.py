@@ -65,7 +65,7 @@ class SpeedForecaster:
         out = np.empty(batch.targets.shape, np.float32)
 
         def run(start: int, stop: int) -> None:
-            with no_grad():
+            with no_grad(), threads.on_one_thread():
                 for part in parts[start:stop]:
                     out[:, self.columns(part)] = self.speeds(self.model, batch, part).data.T
 
