@@ -56,7 +56,7 @@ class ForecastRun(Run):
         for part in PARTS:
             if not self.starts(part).size:
                 raise DataError(
-                    f"{self.dataset.path}: no {part} windows; give that part a share of fractions"
+                    f"{self.dataset.where}: no {part} windows; give that part a share of fractions"
                 )
         self.scaler = Scaler.fit(self.dataset, self.windows, per_sensor=s.scaler == "per-sensor")
         self.forecaster = SpeedForecaster(s, self.dataset, self.scaler)

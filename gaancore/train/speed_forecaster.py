@@ -81,7 +81,7 @@ class SpeedForecaster:
         rows = int(data.stretches[-1] - data.stretches[-2])
         if rows < history:
             raise DataError(
-                f"{data.path}: its last {rows} rows follow a gap, and a forecast sees {history}; "
+                f"{data.where}: its last {rows} rows follow a gap, and a forecast sees {history}; "
                 "give more rows"
             )
         ahead = SpeedForecaster(self.settings, data.continued(self.windows.horizon), self.scaler)
@@ -103,7 +103,7 @@ def load_forecaster(folder: RunFolder, dataset: TrafficDataset) -> SpeedForecast
     if list(dataset.sensor_ids) != trained_on:
         other = sorted(set(dataset.sensor_ids) ^ set(trained_on))
         raise DataError(
-            f"{dataset.path}: its {dataset.num_sensors} sensors are not the {len(trained_on)} that "
+            f"{dataset.where}: its {dataset.num_sensors} sensors are not the {len(trained_on)} that "
             f"the run was trained on: {', '.join(other[:3]) or 'another order'}"
         )
     groups, _ = load_checkpoint(folder.best)
