@@ -70,7 +70,12 @@ def load(
 def settings_for(
     dataset: NodeDataset | TrafficDataset, settings: AnySettings, epochs_named: bool
 ) -> AnySettings:
-    """`settings`, shorter where built-in data are trained on without a number of epochs."""
+    """`settings` as a new run keeps them: paths that hold in any folder; fewer epochs where
+    built-in data are trained on and no number was named.
+    """
+    if isinstance(settings, ForecastSettings):
+        files = (_absolute(settings.graph), _absolute(settings.sensor_ids))
+        settings = replace(settings, graph=files[0], sensor_ids=files[1])
     epochs = SYNTHETIC_EPOCHS[settings.task]
     if dataset.kind != "synthetic" or (epochs_named and settings.epochs):
         return settings
@@ -78,6 +83,10 @@ def settings_for(
         every = settings.validate_every if settings.validate_every >= 0 else 0
         return replace(settings, epochs=epochs, validate_every=every)
     return replace(settings, epochs=epochs)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute()) if path else ""
 
 
 def make_run(

@@ -103,8 +103,8 @@ def load_forecaster(folder: RunFolder, dataset: TrafficDataset) -> SpeedForecast
     if list(dataset.sensor_ids) != trained_on:
         other = sorted(set(dataset.sensor_ids) ^ set(trained_on))
         raise DataError(
-            f"{dataset.where}: its {dataset.num_sensors} sensors are not the {len(trained_on)} that "
-            f"the run was trained on: {', '.join(other[:3]) or 'another order'}"
+            f"{dataset.where}: its {dataset.num_sensors} sensors are not the {len(trained_on)} "
+            f"that the run was trained on: {', '.join(other[:3]) or 'another order'}"
         )
     groups, _ = load_checkpoint(folder.best)
     with belongs_to_the_run(folder.best):
