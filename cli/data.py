@@ -6,7 +6,7 @@ from pathlib import Path
 from gaancore.data import (
     NodeDataset,
     TrafficDataset,
-    find_data,
+    find_dataset,
     load_metr_la,
     load_ppi,
     synthetic_ppi,
@@ -48,7 +48,7 @@ def load(
 ) -> NodeDataset | TrafficDataset:
     """The data at `path`, else in the user's data folder, else the built-in look-alike."""
     s = settings
-    source = path or (None if synthetic else find_data(s.task))
+    source = path or (None if synthetic else find_dataset(s.task))
     if source is None:
         traffic = isinstance(s, ForecastSettings)
         made = synthetic_traffic(num_days=SYNTHETIC_DAYS) if traffic else synthetic_ppi()

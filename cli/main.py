@@ -11,9 +11,11 @@ import click
 from gaancore import __version__
 from gaancore.errors import UserError
 
+from .convert import check, convert
 from .evaluate import evaluate
 from .forecast import forecast
 from .plot import plot
+from .synth import synth
 from .train import train
 
 
@@ -29,6 +31,7 @@ def gaancore() -> None:
     gaancore evaluate runs/NAME                score a finished run again
     gaancore forecast --run runs/NAME          the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of forecasts and errors
+    gaancore convert FOLDER STORE              a large graph, put in order on disk once
     """
 
 
@@ -36,6 +39,9 @@ gaancore.add_command(train)
 gaancore.add_command(evaluate)
 gaancore.add_command(forecast)
 gaancore.add_command(plot)
+gaancore.add_command(convert)
+gaancore.add_command(check)
+gaancore.add_command(synth)
 
 
 def main() -> None:

@@ -89,11 +89,19 @@ def _defaults(name: str) -> str:
     return "; ".join(f"{task} {value}" for task, value in shown.items())
 
 
+# main() looks for --debug itself, so no command has to.
+debug_option = click.option(
+    "--debug", is_flag=True, expose_value=False,
+    help="Show the traceback of an error.  [default: no]",
+)  # fmt: skip
+quiet_option = click.option(
+    "--quiet", is_flag=True, help="Print the result line only.  [default: no]"
+)
+
+
 def process_options(command: Command) -> Command:
     """Add `--device`, `--threads` and `--debug`: how to run, whatever is run."""
-    command = click.option(
-        "--debug", is_flag=True, help="Show the traceback of an error.  [default: no]"
-    )(command)
+    command = debug_option(command)
     command = click.option(
         "--threads", type=click.IntRange(0), default=0, show_default=True, help="0: all CPUs."
     )(command)

@@ -1,6 +1,7 @@
 """What a run looks like on a terminal; nothing moves where there is none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -106,6 +107,23 @@ class Display:
         self.say(f"written: {folder.record_file}")
         for doubt in self.words.doubts(record):
             self.say(doubt)
+
+
+@contextmanager
+def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A bar for one piece of work, on a terminal; gives what is told the share that is done."""
+    bar = Progress(
+        TextColumn(title),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("eta"),
+        TimeRemainingColumn(),
+        transient=True,
+        disable=quiet or not Console().is_terminal,
+    )
+    task = bar.add_task("", total=1.0)
+    with bar:
+        yield lambda share: bar.update(task, completed=share)
 
 
 def _memory(folder: RunFolder) -> str:

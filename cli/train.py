@@ -18,7 +18,7 @@ from gaancore.train.run import RunInterrupt
 from gaancore.train.settings import differences, with_changes
 
 from .data import TASKS, load, make_run, open_run, settings_for
-from .options import given_settings, process_options, settings_options
+from .options import given_settings, process_options, quiet_option, settings_options
 from .show import Display
 
 
@@ -37,7 +37,7 @@ from .show import Display
     "--resume", metavar="DIR", help="Go on with the run in this folder.  [default: a new run]"
 )
 @settings_options
-@click.option("--quiet", is_flag=True, help="Print the result line only.  [default: no]")
+@quiet_option
 @process_options
 def train(**options: Any) -> int:
     """Train one model on one task; write settings, checkpoints, log and record.

@@ -76,7 +76,7 @@ def small_dataset(**changes: np.ndarray) -> NodeDataset:
         graph_ids=arrays["graph_id"],
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), "small.npz"),
     )
-    return make_dataset(raw, name="small", multilabel=True)
+    return make_dataset(raw, name="small", multi_label=True)
 
 
 def small_settings(**changes: Any) -> Settings:

@@ -2,10 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
 from gaancore.errors import DataError, GraphError, SettingsError
+from gaancore.graph.mapped import forget_pages
+
+VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
+
+
+@dataclass(frozen=True)
+class Labels:
+    """values : (N, C) uint8 of 0 and 1, or (N,) int64 classes 0..num_classes-1."""
+
+    values: np.ndarray
+    num_classes: int
+    notes: tuple[str, ...] = ()
 
 
 def expect_option(option: str, value: str, choices: Sequence[str]) -> None:
@@ -16,32 +29,44 @@ def expect_option(option: str, value: str, choices: Sequence[str]) -> None:
 
 def check_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> np.ndarray:
     """`features` as finite, C-contiguous float32 (N, F) with N = len(node_ids), N and F >= 1."""
+    expect_features(where, features, node_ids)
+    return np.ascontiguousarray(features, dtype=np.float32)
+
+
+def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> None:
+    """Raises DataError unless `features` can be such an array; never copies all of it."""
     if features.ndim != 2 or features.dtype.kind not in "biuf" or 0 in features.shape:
         raise DataError(
             f"{where}: features: expected numbers in shape (nodes, features), neither of them 0; "
             f"got {features.dtype} {features.shape}"
         )
     _expect_rows(where, "features", features, node_ids)
-    with np.errstate(over="ignore"):  # too large for float32 becomes inf, and is reported as such
-        single = np.ascontiguousarray(features, dtype=np.float32)
-    bad = ~np.isfinite(single)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
+    count, first = 0, (0, 0)
+    step = max(1, VALUES_AT_A_TIME // features.shape[1])
+    for start in range(0, len(features), step):
+        with np.errstate(over="ignore"):  # too large for float32 is inf, and reported as such
+            bad = ~np.isfinite(np.asarray(features[start : start + step], dtype=np.float32))
+        if not count and bad.any():
+            row, column = np.argwhere(bad)[0]
+            first = (start + int(row), int(column))
+        count += int(np.count_nonzero(bad))
+        forget_pages(features)
+    if count:
         raise DataError(
-            f"{where}: features: {bad.sum():,} values are not finite in float32, first "
-            f"{features[row, column]} at row {row}, column {column} (node id {node_ids[row]}); "
-            "repair or remove them"
+            f"{where}: features: {count:,} values are not finite in float32, first "
+            f"{features[first]} at row {first[0]}, column {first[1]} "
+            f"(node id {node_ids[first[0]]}); repair or remove them"
         )
-    return single
 
 
 def check_labels(
-    where: str, labels: np.ndarray, node_ids: np.ndarray, multilabel: bool
-) -> tuple[np.ndarray, int]:
-    """The labels in the task's form, and the number of classes C.
+    where: str, labels: np.ndarray, node_ids: np.ndarray, multi_label: bool | None
+) -> Labels:
+    """The labels in the form of a task with several labels per node, or with one class.
 
-    multilabel : (N, C), C >= 2, of 0 and 1 in any numeric type -> uint8.
-    otherwise  : classes in (N,) or (N, 1), or one-hot rows (N, C) -> int64 (N,).
+    True  : (N, C), C >= 2, of 0 and 1 in any numeric type.
+    False : classes in (N,) or (N, 1), counted from any number, or one-hot rows (N, C).
+    None  : as False if there is one column or every row has exactly one 1, which is then noted.
     """
     if labels.dtype.kind not in "biuf" or labels.ndim not in (1, 2):
         raise DataError(
@@ -51,28 +76,38 @@ def check_labels(
     _expect_rows(where, "labels", labels, node_ids)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
-    if labels.ndim == 1 and multilabel:
+    if labels.ndim == 1 and multi_label:
         raise DataError(
             f"{where}: labels: one class per node, but this task has several labels per node; "
-            "expected rows of 0 and 1"
+            "expected rows of 0 and 1 (--task reddit takes classes)"
         )
     if labels.ndim == 1:
         with np.errstate(invalid="ignore"):  # NaN and inf become some integer, which they are not
             classes = labels.astype(np.int64)
         _refuse_labels(where, labels, node_ids, (labels < 0) | (classes != labels), "0, 1, 2, ...")
-        return classes, int(classes.max()) + 1
+        return _counted_from_0(classes)
     _refuse_labels(where, labels, node_ids, (labels != 0) & (labels != 1), "0 or 1")
     binary = np.ascontiguousarray(labels, dtype=np.uint8)
-    if multilabel:
-        return binary, binary.shape[1]
     counts = binary.sum(axis=1)
-    if (counts != 1).any():
-        row = int(np.argmax(counts != 1))
+    several = counts != 1
+    if multi_label or (multi_label is None and several.any()):
+        return Labels(binary, binary.shape[1])
+    if several.any():
+        row = int(np.argmax(several))
         raise DataError(
             f"{where}: labels: this task has one class per node, but row {row} "
-            f"(node id {node_ids[row]}) has {counts[row]} labels"
+            f"(node id {node_ids[row]}) has {counts[row]} labels (--task ppi takes several)"
         )
-    return binary.argmax(axis=1).astype(np.int64), binary.shape[1]
+    notes = ("every row of labels has exactly one 1: taken as one class per node",)
+    return Labels(binary.argmax(axis=1).astype(np.int64), binary.shape[1], notes)
+
+
+def _counted_from_0(classes: np.ndarray) -> Labels:
+    lowest, highest = int(classes.min()), int(classes.max())
+    if lowest == 0:
+        return Labels(classes, highest + 1)
+    note = f"classes {lowest} to {highest} renumbered 0 to {highest - lowest}"
+    return Labels(classes - lowest, highest - lowest + 1, (note,))
 
 
 def check_split(where: str, split: np.ndarray, node_ids: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A node-classification dataset in memory, and what each split may see of it."""
+"""A node-classification dataset, in memory or memory-mapped, and what each split may see of it."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -54,7 +54,7 @@ class NodeDataset:
         return self.features.shape[1]
 
     @property
-    def multilabel(self) -> bool:
+    def multi_label(self) -> bool:
         return self.labels.ndim == 2
 
     def nodes(self, split: int) -> np.ndarray:
@@ -75,14 +75,17 @@ class NodeDataset:
         """The dataset on the nodes `ids` (distinct, ascending) and the edges among them."""
         if ids.size == self.num_nodes:
             return self
+        # The first nodes, as they lie in a store: their rows are a part of the arrays, no copy.
+        first = ids.size > 0 and ids[-1] == ids.size - 1
+        rows = slice(ids.size) if first else ids
         return replace(
             self,
             graph=self.graph.induced_subgraph(ids),
-            features=self.features[ids],
-            labels=self.labels[ids],
-            split=self.split[ids],
-            graph_ids=None if self.graph_ids is None else self.graph_ids[ids],
-            node_ids=self.node_ids[ids],
+            features=self.features[rows],
+            labels=self.labels[rows],
+            split=self.split[rows],
+            graph_ids=None if self.graph_ids is None else self.graph_ids[rows],
+            node_ids=self.node_ids[rows],
         )
 
 

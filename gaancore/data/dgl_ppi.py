@@ -35,7 +35,7 @@ def read_dgl_ppi(folder: Path) -> RawDataset:
     return replace(
         parts[0],
         path=str(folder),
-        graph=CSRGraph.disjoint_union([p.graph for p in parts]),
+        graph=CSRGraph.disjoint_union([p.graph.to_csr() for p in parts]),
         features=np.concatenate([p.features for p in parts]),
         labels=np.concatenate([p.labels for p in parts]),
         split=np.concatenate([p.split for p in parts]),
@@ -61,13 +61,13 @@ def _read_split(folder: Path, split: str) -> RawDataset:
             )
     node_ids = np.array([f"{split}/{i}" for i in range(len(document.nodes))])
     features = check_features(str(features_path), read_npy(features_path), node_ids)
-    labels, _ = check_labels(str(labels_path), read_npy(labels_path), node_ids, multilabel=True)
+    labels = check_labels(str(labels_path), read_npy(labels_path), node_ids, multi_label=True)
     graph_ids = check_graph_ids(str(graph_id_path), read_npy(graph_id_path), node_ids)
     return RawDataset(
         path=str(graph_path),
         graph=document.graph,
         features=features,
-        labels=labels,
+        labels=labels.values,
         split=np.full(len(node_ids), SPLITS.index(split), dtype=np.int8),
         node_ids=node_ids,
         graph_ids=graph_ids,

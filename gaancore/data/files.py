@@ -2,40 +2,81 @@
 
 import csv
 import json
+import shutil
+import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
 from gaancore.errors import DataError
 
+MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
+
 
 def read_npy(path: Path) -> np.ndarray:
-    """The array in a `.npy` file. Raises DataError if it is missing, damaged, or holds objects."""
-    expect_file(path)
-    try:
-        with path.open("rb") as stream:
-            return np.lib.format.read_array(stream, allow_pickle=False)
-    except Exception as error:  # a damaged header makes NumPy raise nearly anything
-        raise DataError(_damage(path, ".npy array", str(error))) from error
+    """The array in a `.npy` file, memory-mapped read-only if it is large.
+
+    Raises DataError if the file is missing, damaged, or holds objects.
+    """
+    with refusing_damage(path, ".npy array"), path.open("rb") as stream:
+        if path.stat().st_size >= MAPPED_FROM:
+            return np.lib.format.open_memmap(path, mode="r")
+        return _read_array(stream)
 
 
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a `.npz` file by name. Raises DataError as `read_npy` does."""
+def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of a `.npz` file by name: all, or those of `names` that it has.
+
+    Large ones are unpacked to a nameless temporary file, which goes when the array does, and
+    memory-mapped read-only. Raises DataError as `read_npy` does.
+    """
     expect_file(path)
     member = "zip directory"
     try:
         with zipfile.ZipFile(path) as archive:
             arrays = {}
             for member in archive.namelist():
-                with archive.open(member) as stream:
-                    array = np.lib.format.read_array(stream, allow_pickle=False)
-                arrays[member.removesuffix(".npy")] = array
+                name = member.removesuffix(".npy")
+                if names is None or name in names:
+                    large = archive.getinfo(member).file_size >= MAPPED_FROM
+                    with archive.open(member) as stream:
+                        arrays[name] = _map_array(stream) if large else _read_array(stream)
             return arrays
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
+
+
+@contextmanager
+def refusing_damage(path: Path, what: str) -> Iterator[None]:
+    """Anything that goes wrong inside while `path` is read is a DataError: it is no `what`."""
+    expect_file(path)
+    try:
+        yield
+    except Exception as error:  # a damaged file makes NumPy and SciPy raise nearly anything
+        raise DataError(_damage(path, what, str(error))) from error
+
+
+def _read_array(stream: IO[bytes]) -> np.ndarray:
+    return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _map_array(stream: IO[bytes]) -> np.ndarray:
+    with tempfile.TemporaryFile() as file:
+        shutil.copyfileobj(stream, file, 1 << 22)
+        file.seek(0)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[np.lib.format.read_magic(file)]
+        shape, fortran_order, dtype = read_header(file)
+        if dtype.hasobject:
+            raise ValueError("Object arrays cannot be loaded")
+        order: Literal["F", "C"] = "F" if fortran_order else "C"
+        return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
 
 def read_json(path: Path) -> Any:

@@ -17,7 +17,7 @@ from gaancore.data.checks import naming_file
 from gaancore.data.files import read_npz
 from gaancore.data.raw import UNFLAGGED, RawDataset
 from gaancore.errors import DataError
-from gaancore.graph import CSRGraph
+from gaancore.graph import ArcList, CSRGraph
 
 EDGE_NAMES = (("src", "dst"), ("edge_index",), ("indptr", "indices"))
 MASKS = ("train_mask", "val_mask", "test_mask")
@@ -57,7 +57,7 @@ def _pick(
     return tuple(arrays[name] for name in found[0])
 
 
-def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CSRGraph:
+def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CSRGraph | ArcList:
     found = _pick(path, arrays, "edges", *EDGE_NAMES)
     if len(found) == 1:
         (edge_index,) = found
@@ -71,7 +71,7 @@ def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CS
     with naming_file(str(path)):
         if arrays.keys() >= {"indptr", "indices"}:
             return CSRGraph(first, second, num_nodes)
-        return CSRGraph.from_edges(first, second, num_nodes, duplicates="keep")
+        return ArcList(first, second, num_nodes)
 
 
 def _read_split(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> np.ndarray:

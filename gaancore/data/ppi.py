@@ -4,17 +4,17 @@ import os
 from pathlib import Path
 
 from gaancore.data.dataset import NodeDataset
-from gaancore.data.layouts import read_layout
-from gaancore.data.raw import SelfLoops, Unflagged, make_dataset
+from gaancore.data.load import find_dataset, load_dataset
+from gaancore.data.raw import SelfLoops, Unflagged
 
 
 def load_ppi(
     path: str | os.PathLike[str], *, self_loops: SelfLoops = "keep", unflagged: Unflagged = "drop"
 ) -> NodeDataset:
-    """Load PPI from any of its public layouts.
+    """Load PPI, or another graph whose nodes have several labels each, from any layout.
 
-    path       : a folder in GraphSAINT's, GraphSAGE's or DGL's layout; a GraphSAGE prefix such as
-                 `data/ppi`; or one `.npz` file (see npz.py). `~` is expanded.
+    path       : a store; a folder in GraphSAINT's, GraphSAGE's or DGL's layout; a GraphSAGE prefix
+                 such as `data/ppi`; or one `.npz` file (see npz.py). `~` is expanded.
     self_loops : `keep` (the paper's 806.2K edges count them), `drop`, or `add` one to every node.
     unflagged  : `drop` nodes that are in no split (as GraphSAGE does), take them as `train`
                  nodes, or refuse them (`error`).
@@ -22,7 +22,11 @@ def load_ppi(
     The number of labels and features is the files' own. What was merged, dropped or assumed is
     told in `notes`. Raises DataError (one line: file, row or id, remedy), SettingsError.
     """
-    raw = read_layout(Path(path).expanduser())
-    return make_dataset(
-        raw, name="ppi", multilabel=True, self_loops=self_loops, unflagged=unflagged
+    return load_dataset(
+        path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged
     )
+
+
+def find_ppi() -> Path | None:
+    """The folder `ppi` in the user's data folder, or None if there is none (`find_dataset`)."""
+    return find_dataset("ppi")

@@ -1,11 +1,12 @@
 """From what the files say to a dataset: the one path that all layouts take."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from gaancore.data.checks import (
+    Labels,
     check_features,
     check_graph_ids,
     check_labels,
@@ -14,7 +15,7 @@ from gaancore.data.checks import (
 )
 from gaancore.data.dataset import TRAIN, NodeDataset
 from gaancore.errors import DataError
-from gaancore.graph import CSRGraph
+from gaancore.graph import ArcList, CSRGraph
 
 UNFLAGGED = -1
 
@@ -29,17 +30,17 @@ class RawDataset:
     graph      : the arcs as they are stored: one way or both, repeats and self-loops included.
     features   : (N, F); its rows are the nodes, so a node without edges is a node too.
     labels     : (N, C) or (N,).
-    split      : (N,) 0 train, 1 validation, 2 test, -1 not said.
+    split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
     node_ids   : (N,) the files' own names of the nodes, unique.
     graph_ids  : (N,) which of several graphs a node belongs to, if the files say so.
     sources    : the file that each of features, labels, split (and graph_ids) is from.
     """
 
     path: str | None
-    graph: CSRGraph
+    graph: CSRGraph | ArcList
     features: np.ndarray
     labels: np.ndarray
-    split: np.ndarray
+    split: np.ndarray | None
     node_ids: np.ndarray
     sources: dict[str, str]
     graph_ids: np.ndarray | None = None
@@ -50,49 +51,39 @@ def make_dataset(
     raw: RawDataset,
     *,
     name: str,
-    multilabel: bool,
+    multi_label: bool,
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
     kind: Literal["real", "synthetic"] = "real",
     ceiling: float | None = None,
 ) -> NodeDataset:
-    """Check `raw` and turn it into a NodeDataset.
+    """Check `raw` and turn it into a NodeDataset in memory.
 
     The graph is made undirected and repeated arcs are merged. Self-loops: `keep`, `drop`, or `add`
     one to every node. Nodes that no split claims: `drop` them (what GraphSAGE does), take them as
     `train` nodes, or refuse them (`error`).
 
-    multilabel : whether the task has (N, C) labels of 0 and 1. If not, labels are classes 0, 1, ...
-                 in shape (N,) or (N, 1), or one-hot rows (N, C).
+    multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes in
+                  shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C).
     Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
     expect_option("self_loops", self_loops, ("keep", "drop", "add"))
-    expect_option("unflagged", unflagged, ("drop", "train", "error"))
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    num_nodes = len(features)
-    labels, num_classes = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multilabel)
-    split = check_split(raw.sources["split"], raw.split, raw.node_ids)
+    labels = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multi_label)
+    split, split_notes = settle_split(raw, unflagged)
+    expect_something_to_learn(raw, labels, split)
 
-    undirected = raw.graph.undirected()
+    stored = raw.graph.to_csr()
+    undirected = stored.undirected()
     graph = undirected.self_loops(self_loops)
-    notes = list(raw.notes)
-    if not undirected.num_edges:
-        notes.append("no edges at all: every node is on its own")
-    if repeats := _num_repeats(raw.graph):
-        notes.append(f"{repeats:,} repeated arcs merged")
-    notes += _loop_notes(undirected, graph, self_loops)
-
-    unclaimed = np.flatnonzero(split == UNFLAGGED)
-    if unclaimed.size and unflagged == "error":
-        raise DataError(
-            f"{raw.sources['split']}: {unclaimed.size:,} of {num_nodes:,} nodes are in no split, "
-            f"first node id {raw.node_ids[unclaimed[0]]}; drop them or take them as training nodes"
-        )
-    if unclaimed.size and unflagged == "train":
-        split[unclaimed] = TRAIN
-        notes.append(f"{unclaimed.size:,} nodes in no split taken as training nodes")
-
+    notes = [
+        *raw.notes,
+        *graph_notes(undirected.num_edges, stored.num_repeats),
+        *_loop_notes(undirected, graph, self_loops),
+        *labels.notes,
+        *split_notes,
+    ]
     graph_ids = None
     if raw.graph_ids is not None:
         graph_ids = check_graph_ids(raw.sources["graph_ids"], raw.graph_ids, raw.node_ids)
@@ -102,24 +93,60 @@ def make_dataset(
         path=raw.path,
         graph=graph,
         features=features,
-        labels=labels,
+        labels=labels.values,
         split=split,
         graph_ids=graph_ids,
         node_ids=raw.node_ids,
-        num_classes=num_classes,
+        num_classes=labels.num_classes,
+        notes=tuple(notes),
         ceiling=ceiling,
     )
-    if unclaimed.size and unflagged == "drop":
-        dataset = dataset.induced(np.flatnonzero(split != UNFLAGGED))
-        notes.append(f"{unclaimed.size:,} nodes in no split dropped, with their edges")
-    _expect_something_to_learn(dataset, raw.sources)
-    return replace(dataset, notes=tuple(notes))
+    return dataset.induced(np.flatnonzero(split != UNFLAGGED))
 
 
-def _num_repeats(graph: CSRGraph) -> int:
-    """How many arcs are another copy of an arc before them."""
-    src, dst = graph.edges()
-    return int(np.count_nonzero((src[1:] == src[:-1]) & (dst[1:] == dst[:-1])))
+def settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
+    """The split, int8 (N,), and what to say about nodes that had none; -1: to be dropped.
+
+    Raises DataError if there is no split at all, or for a node without one if `unflagged` says so.
+    """
+    expect_option("unflagged", unflagged, ("drop", "train", "error"))
+    if raw.split is None:
+        raise DataError(
+            f"{raw.path}: the files name no split; draw one: "
+            f"gaancore convert {raw.path} OUT --split 60,20,20 --seed 0"
+        )
+    split = check_split(raw.sources["split"], raw.split, raw.node_ids)
+    unclaimed = np.flatnonzero(split == UNFLAGGED)
+    if not unclaimed.size:
+        return split, []
+    if unflagged == "error":
+        raise DataError(
+            f"{raw.sources['split']}: {unclaimed.size:,} of {split.size:,} nodes are in no split, "
+            f"first node id {raw.node_ids[unclaimed[0]]}; drop them or take them as training nodes "
+            "(--unflagged drop or train)"
+        )
+    if unflagged == "train":
+        split[unclaimed] = TRAIN
+        return split, [f"{unclaimed.size:,} nodes in no split taken as training nodes"]
+    return split, [f"{unclaimed.size:,} nodes in no split dropped, with their edges"]
+
+
+def expect_something_to_learn(raw: RawDataset, labels: Labels, split: np.ndarray) -> None:
+    """Raises DataError without training nodes, or if none of them has any of several labels."""
+    train = split == TRAIN
+    if not train.any():
+        raise DataError(f"{raw.sources['split']}: no training nodes; mark some nodes as train")
+    if labels.values.ndim == 2 and not labels.values[train].any():
+        raise DataError(
+            f"{raw.sources['labels']}: no training node has a label of 1; "
+            "check that labels are 0/1 and their rows are in the nodes' order"
+        )
+
+
+def graph_notes(num_arcs: int, num_repeats: int) -> list[str]:
+    """What to say about the undirected graph and the repeated arcs that were merged into it."""
+    notes = [] if num_arcs else ["no edges at all: every node is on its own"]
+    return [*notes, f"{num_repeats:,} repeated arcs merged"] if num_repeats else notes
 
 
 def _loop_notes(before: CSRGraph, after: CSRGraph, self_loops: SelfLoops) -> list[str]:
@@ -128,14 +155,3 @@ def _loop_notes(before: CSRGraph, after: CSRGraph, self_loops: SelfLoops) -> lis
     if self_loops == "add":
         return [f"{after.num_self_loops - before.num_self_loops:,} self-loops added"]
     return [f"{before.num_self_loops:,} self-loops kept"] if before.num_self_loops else []
-
-
-def _expect_something_to_learn(dataset: NodeDataset, sources: dict[str, str]) -> None:
-    train = dataset.nodes(TRAIN)
-    if not train.size:
-        raise DataError(f"{sources['split']}: no training nodes; mark some nodes as train")
-    if dataset.multilabel and not dataset.labels[train].any():
-        raise DataError(
-            f"{sources['labels']}: no training node has a label of 1; "
-            "check that labels are 0/1 and their rows are in the nodes' order"
-        )

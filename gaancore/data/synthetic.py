@@ -77,7 +77,7 @@ def synthetic_ppi(seed: int = 0, *, num_graphs: int = 8, nodes_per_graph: int = 
         notes=("synthetic data: its scores say nothing about PPI",),
     )
     return make_dataset(
-        raw, name="synthetic-ppi", multilabel=True, kind="synthetic", ceiling=ceiling
+        raw, name="synthetic-ppi", multi_label=True, kind="synthetic", ceiling=ceiling
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from gaancore.errors import GraphError
 from gaancore.graph.hash_set import first_repeat
+from gaancore.graph.mapped import forget_pages
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -117,14 +118,18 @@ def node_ids(what: str, nodes: ArrayLike, num_nodes: int, *, repeats: bool = Fal
     return ids
 
 
-def edge_ends(
+def expect_ends(
     what: str, src: ArrayLike, dst: ArrayLike, num_nodes: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`src` and `dst` of each edge, in the narrowest dtype that can number the nodes."""
+    """`src` and `dst` of each edge, of equal length and each in 0..num_nodes-1."""
     src, dst = integers(f"{what}: src", src), integers(f"{what}: dst", dst)
     if src.size != dst.size:
         raise GraphError(f"{what}: src has {src.size} entries, dst has {dst.size}")
-    outside = [bad for ids in (src, dst) if (bad := first_outside(ids, num_nodes)) is not None]
+    outside = []
+    for ids in (src, dst):
+        if (bad := first_outside(ids, num_nodes)) is not None:
+            outside.append(bad)
+        forget_pages(ids)
     if outside:
         edge = min(outside)
         one_based = min(src.min(), dst.min()) == 1 and max(src.max(), dst.max()) == num_nodes
@@ -132,6 +137,14 @@ def edge_ends(
             f"{what}: edge {edge} ({src[edge]} -> {dst[edge]}) leaves the graph, expected "
             f"{_span(num_nodes)}" + ("; ids look 1-based, subtract 1" if one_based else "")
         )
+    return src, dst
+
+
+def edge_ends(
+    what: str, src: ArrayLike, dst: ArrayLike, num_nodes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same, in the narrowest dtype that can number the nodes."""
+    src, dst = expect_ends(what, src, dst, num_nodes)
     dtype = index_dtype(num_nodes)
     return src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
 

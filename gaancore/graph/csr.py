@@ -1,6 +1,6 @@
 """A directed graph in compressed sparse rows: row i lists the sources of the edges into node i."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +20,17 @@ from gaancore.graph.checks import (
     read_only,
     whole_number,
 )
-from gaancore.graph.counting_sort import counting_sort
+from gaancore.graph.mapped import forget_pages, room_for_part
+from gaancore.graph.ordered_rows import (
+    count_inside,
+    count_loops_and_repeats,
+    fill_inside,
+    rows_are_symmetric,
+    rows_ascend,
+    sorted_rows,
+)
+
+ARCS_AT_A_TIME = 4_000_000  # of a stream of them
 
 Duplicates = Literal["merge", "keep"]
 
@@ -47,9 +57,10 @@ class CSRGraph:
             )
         dtype = index_dtype(self.num_nodes)
         self.indices = columns("CSRGraph: indices", entries, self.indptr, self.num_nodes, dtype)
-        if not self._rows_ascend():
-            _, dst = self.edges()
-            _, self.indices = _sorted_rows(self.indices, dst, self.num_nodes)
+        if not rows_ascend(self.indptr, self.indices):
+            _, indices = sorted_rows(*self.edges(), self.num_nodes)
+            self.indices = read_only(indices)
+        forget_pages(self.indices)
 
     @classmethod
     def from_edges(
@@ -66,10 +77,10 @@ class CSRGraph:
         if duplicates not in ("merge", "keep"):
             raise GraphError(f"from_edges: duplicates: expected merge or keep, got {duplicates!r}")
         src, dst = edge_ends("from_edges", src, dst, num_nodes)
-        indptr, indices = _sorted_rows(src, dst, num_nodes)
+        indptr, indices = sorted_rows(src, dst, num_nodes)
         if duplicates == "merge":
             indptr, indices = _without_repeats(indptr, indices)
-        return cls(indptr, indices)
+        return cls(read_only(indptr), read_only(indices))
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, duplicates: Duplicates) -> "CSRGraph":
@@ -120,13 +131,35 @@ class CSRGraph:
     @property
     def num_self_loops(self) -> int:
         """How many edges lead from a node to itself."""
-        src, dst = self.edges()
-        return int(np.count_nonzero(src == dst))
+        loops, _ = count_loops_and_repeats(self.indptr, self.indices)
+        return loops
+
+    @property
+    def num_repeats(self) -> int:
+        """How many edges are another copy of an edge before them."""
+        _, repeats = count_loops_and_repeats(self.indptr, self.indices)
+        return repeats
 
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
         """src and dst of every edge, (E,) each, in CSR order: by dst, then by src."""
         nodes = np.arange(self.num_nodes, dtype=self.indices.dtype)
         return self.indices, np.repeat(nodes, self.degrees)
+
+    def arcs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The same a run of rows at a time, with about ARCS_AT_A_TIME edges (or one row) each."""
+        stops = self.indptr[1:]
+        row = 0
+        while row < self.num_nodes:
+            most = self.indptr[row] + ARCS_AT_A_TIME
+            stop = max(row + 1, int(np.searchsorted(stops, most, side="right")))
+            rows = np.arange(row, stop, dtype=self.indices.dtype)
+            src = self.indices[self.indptr[row] : self.indptr[stop]]
+            yield src, np.repeat(rows, np.diff(self.indptr[row : stop + 1]))
+            row = stop
+
+    def to_csr(self) -> "CSRGraph":
+        """The graph itself; an ArcList has to put its arcs in order."""
+        return self
 
     def transpose(self) -> "CSRGraph":
         """Every edge reversed."""
@@ -135,22 +168,21 @@ class CSRGraph:
 
     def undirected(self) -> "CSRGraph":
         """Both directions of every edge, each of them once; a self-loop once."""
+        if self.is_symmetric() and not self.num_repeats:
+            return self
         src, dst = self.edges()
         both_src, both_dst = np.concatenate([src, dst]), np.concatenate([dst, src])
         return CSRGraph.from_edges(both_src, both_dst, self.num_nodes, duplicates="merge")
 
     def is_symmetric(self) -> bool:
         """Whether every edge has its reverse, equally often."""
-        reverse = self.transpose()
-        return np.array_equal(self.indptr, reverse.indptr) and np.array_equal(
-            self.indices, reverse.indices
-        )
+        return rows_are_symmetric(self.indptr, self.indices)
 
     def self_loops(self, mode: Literal["keep", "drop", "add"]) -> "CSRGraph":
         """`keep` changes nothing, `drop` removes all loops, `add` gives each node exactly one."""
         if mode not in ("keep", "drop", "add"):
             raise GraphError(f"self_loops: expected keep, drop or add, got {mode!r}")
-        if mode == "keep":
+        if mode == "keep" or (mode == "drop" and not self.num_self_loops):
             return self
         src, dst = self.edges()
         proper = src != dst
@@ -164,13 +196,12 @@ class CSRGraph:
         nodes : distinct ids, or a bool mask (N,). Raises GraphError for a repeat or a stranger.
         """
         ids = node_ids("induced_subgraph: nodes", nodes, self.num_nodes)
-        new_id = np.full(self.num_nodes, -1)
+        new_id = np.full(self.num_nodes, -1, self.indices.dtype)
         new_id[ids] = np.arange(ids.size)
-        indptr, neighbours = self._rows(ids)
-        src = new_id[neighbours]
-        dst = np.repeat(np.arange(ids.size), np.diff(indptr))
-        inside = src >= 0
-        return CSRGraph.from_edges(src[inside], dst[inside], ids.size, duplicates="keep")
+        indptr = count_inside(self.indptr, self.indices, ids, new_id)
+        indices = room_for_part(self.indices, int(indptr[-1]))
+        fill_inside(self.indptr, self.indices, ids, new_id, indices)
+        return CSRGraph(read_only(indptr), read_only(indices))
 
     def connected_components(self) -> np.ndarray:
         """(N,) int64: the component of each node, edges both ways, numbered by lowest node."""
@@ -200,21 +231,8 @@ class CSRGraph:
         edges = np.repeat(self.indptr[ids] - indptr[:-1], degrees) + np.arange(indptr[-1])
         return read_only(indptr), read_only(self.indices[edges])
 
-    def _rows_ascend(self) -> bool:
-        descends = self.indices[1:] < self.indices[:-1]
-        starts = self.indptr[(self.indptr > 0) & (self.indptr < self.num_edges)]
-        descends[starts - 1] = False
-        return not descends.any()
-
     def __repr__(self) -> str:
         return f"CSRGraph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
-
-
-def _sorted_rows(src: np.ndarray, dst: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """indptr and indices: edges by dst, then by src (two stable sorts, the minor key first)."""
-    _, by_src = counting_sort(src, num_nodes)
-    indptr, by_dst = counting_sort(dst[by_src], num_nodes)
-    return read_only(indptr), read_only(src[by_src[by_dst]])
 
 
 def _without_repeats(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

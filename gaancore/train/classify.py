@@ -32,7 +32,7 @@ class ClassifierRun(Run):
 
     def __post_init__(self) -> None:
         s = self.settings
-        if not self.dataset.multilabel:
+        if not self.dataset.multi_label:
             raise SettingsError("task ppi: expected several labels per node, got one class each")
         for number, split in enumerate(SPLITS):
             if not self.dataset.nodes(number).size:

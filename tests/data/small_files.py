@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.io import savemat
 
 ARCS = {(0, 1), (1, 0), (1, 2), (2, 1), (2, 2), (4, 5), (5, 4)}
 FEATURES = [[0.0, 1.5], [1.0, -2.0], [2.0, 0.25], [3.0, 0.0], [4.0, 9.0], [5.0, -1.0]]
@@ -115,6 +117,45 @@ def write_npz_csr(folder: Path) -> Path:
     indptr = np.array([0, 1, 3, 5, 5, 6, 7])
     indices = np.array([1, 2, 0, 2, 1, 5, 4], np.int16)  # rows need not be sorted
     return write_npz(folder, src=None, dst=None, indptr=indptr, indices=indices)
+
+
+CLASSES = [2, 0, 1, 2, 0, 1]
+
+
+def write_reddit(
+    folder: Path, data: dict[str, Any] | None = None, graph: dict[str, Any] | None = None
+) -> Path:
+    """DGL's Reddit layout, one class per node; a change gives an array another value, or None."""
+    dst, src = np.array(sorted(ARCS), np.int32).T
+    arrays = {
+        "feature": np.array(FEATURES, np.float32),
+        "label": np.array(CLASSES),
+        "node_types": np.array(SPLIT) + 1,
+        "node_ids": np.arange(6) + 50,
+    }
+    matrix = {
+        "row": dst,
+        "col": src,
+        "shape": np.array([6, 6]),
+        "format": np.array(b"coo"),
+        "data": np.ones(len(ARCS)),
+    }
+    for name, found, changes in (("data", arrays, data), ("graph", matrix, graph)):
+        kept = {k: v for k, v in (found | (changes or {})).items() if v is not None}
+        np.savez(folder / f"reddit_{name}.npz", **kept)
+    return folder
+
+
+def write_matlab(folder: Path, **changes: Any) -> Path:
+    """The MATLAB layout, classes counted from 1 and no split."""
+    dst, src = np.array(sorted(ARCS)).T
+    variables = {
+        "Network": sparse.csc_array((np.ones(len(ARCS)), (dst, src)), shape=(6, 6)),
+        "Attributes": sparse.csc_array(np.array(FEATURES)),
+        "Label": np.array(CLASSES, np.uint8)[:, None] + 1,
+    }
+    savemat(folder / "toy.mat", {k: v for k, v in (variables | changes).items() if v is not None})
+    return folder / "toy.mat"
 
 
 LAYOUTS: dict[str, Callable[[Path], Path]] = {

@@ -36,7 +36,7 @@ def dataset_of(
         graph_ids=np.arange(num_nodes) % 3,
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), "drawn"),
     )
-    return make_dataset(raw, name="drawn", multilabel=labels.ndim == 2)
+    return make_dataset(raw, name="drawn", multi_label=labels.ndim == 2)
 
 
 def dense(graph: CSRGraph) -> np.ndarray:
@@ -108,7 +108,7 @@ def test_a_view_keeps_the_number_of_classes_it_does_not_see() -> None:
     dataset = dataset_of([], np.array([0, 0, 2]), np.eye(3), np.array([0, 1, 4]))
     part, _ = dataset.view(TRAIN)
     assert (dataset.num_classes, part.num_classes) == (5, 5)
-    assert not dataset.multilabel
+    assert not dataset.multi_label
     assert part.labels.dtype == np.int64
 
 
@@ -123,7 +123,7 @@ def test_a_view_keeps_the_number_of_classes_it_does_not_see() -> None:
 )
 def test_single_labels_may_be_numbers_a_column_or_one_hot_rows(labels: np.ndarray) -> None:
     raw = dataset_of([], np.zeros(3, int), np.eye(3), np.array([0, 0, 0]))
-    dataset = make_dataset(_with_labels(raw, labels), name="single", multilabel=False)
+    dataset = make_dataset(_with_labels(raw, labels), name="single", multi_label=False)
     assert dataset.labels.tolist() == [2, 0, 1]
     assert dataset.labels.dtype == np.int64
     assert dataset.num_classes == 3
@@ -145,7 +145,7 @@ def test_single_labels_may_be_numbers_a_column_or_one_hot_rows(labels: np.ndarra
 def test_labels_that_are_no_classes_are_refused(labels: np.ndarray, words: str) -> None:
     raw = dataset_of([], np.zeros(3, int), np.eye(3), np.array([0, 0, 0]))
     with pytest.raises(DataError) as refusal:
-        make_dataset(_with_labels(raw, labels), name="single", multilabel=False)
+        make_dataset(_with_labels(raw, labels), name="single", multi_label=False)
     assert words in str(refusal.value)
 
 

@@ -18,7 +18,7 @@ from small_files import (
     write_npz,
 )
 
-from gaancore.data import TEST, TRAIN, VALIDATION, NodeDataset, find_data, load_ppi
+from gaancore.data import TEST, TRAIN, VALIDATION, NodeDataset, find_ppi, load_ppi
 from gaancore.data.layouts import read_layout
 from gaancore.data.raw import make_dataset
 from gaancore.errors import DataError, SettingsError
@@ -45,7 +45,7 @@ def test_every_layout_gives_the_same_dataset(layout: str, tmp_path: Path) -> Non
     assert dataset.labels.dtype == np.uint8
     assert dataset.split.dtype == np.int8
     assert (dataset.num_nodes, dataset.num_edges) == (6, 7)
-    assert (dataset.num_features, dataset.num_classes, dataset.multilabel) == (2, 3, True)
+    assert (dataset.num_features, dataset.num_classes, dataset.multi_label) == (2, 3, True)
     assert (dataset.name, dataset.kind, dataset.ceiling) == ("ppi", "real", None)
     assert dataset.path is not None
     assert Path(dataset.path).is_relative_to(tmp_path)
@@ -141,9 +141,9 @@ def test_a_matrix_that_scipy_saved_is_read_back(layout: str, tmp_path: Path) -> 
 def test_a_class_map_may_hold_one_class_per_node(entries: list[Any], tmp_path: Path) -> None:
     write_graphsaint(tmp_path)
     write_json(tmp_path / "class_map.json", {str(i): entry for i, entry in enumerate(entries)})
-    dataset = make_dataset(read_layout(tmp_path), name="one class", multilabel=False)
+    dataset = make_dataset(read_layout(tmp_path), name="one class", multi_label=False)
     assert dataset.labels.tolist() == [2, 0, 1, 2, 0, 1]
-    assert (dataset.num_classes, dataset.multilabel) == (3, False)
+    assert (dataset.num_classes, dataset.multi_label) == (3, False)
 
 
 def test_repeated_arcs_are_merged_and_counted(tmp_path: Path) -> None:
@@ -223,19 +223,19 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
         load_ppi(path, unflagged="maybe")  # type: ignore[arg-type]
 
 
-def test_find_data_looks_in_the_users_data_folder(
+def test_find_ppi_looks_in_the_users_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("XDG_DATA_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(variable, str(tmp_path / "share"))
     monkeypatch.delenv("GAANCORE_DATA", raising=False)
-    assert find_data("ppi") is None
+    assert find_ppi() is None
     in_share = _new_folder(tmp_path, "share/gaancore/ppi")
-    assert find_data("ppi") == in_share
+    assert find_ppi() == in_share
     monkeypatch.setenv("GAANCORE_DATA", str(tmp_path / "mine"))
-    assert find_data("ppi") is None
+    assert find_ppi() is None
     in_mine = _new_folder(tmp_path, "mine/ppi")
-    assert find_data("ppi") == in_mine
+    assert find_ppi() == in_mine
 
 
 def test_the_official_toy_ppi_has_its_known_counts(shared_data: Path) -> None:

@@ -1,0 +1,104 @@
+"""`gaancore convert` and `gaancore check`."""
+
+from pathlib import Path
+
+import click
+
+from gaancore.data import NodeDataset, check_store, open_store
+from gaancore.data.convert import write_store
+from gaancore.data.layouts import read_layout
+from gaancore.data.random_split import with_random_split
+from gaancore.data.raw import Unflagged
+from gaancore.data.store_writer import expect_free
+from gaancore.errors import SettingsError
+
+from .options import debug_option, quiet_option
+from .show import progress_bar
+
+
+@click.command(short_help="Put a dataset in order on disk, to be memory-mapped.")
+@click.argument("source", metavar="IN")
+@click.argument("store", metavar="OUT")
+@click.option(
+    "--unflagged", type=click.Choice(("error", "drop", "train")), default="error",
+    show_default=True,
+    help="Nodes that no split claims: refuse them, drop them with their edges, or train on them.",
+)  # fmt: skip
+@click.option(
+    "--split", "shares", metavar="A,B,C",
+    help="Draw a split, in per cent of the nodes for training, validation and test, such as "
+    "60,20,20. For files that have none.  [default: the files' own]",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), help="Seeds the draw of --split.  [default: 0]")
+@quiet_option
+@debug_option
+def convert(
+    source: str,
+    store: str,
+    unflagged: Unflagged,
+    shares: str | None,
+    seed: int | None,
+    quiet: bool,
+) -> int:
+    """Write the dataset IN to a new folder OUT that every command takes as --data.
+
+    OUT holds the graph in compressed rows, features, labels and split as .npy files, which are
+    memory-mapped when it is opened: it starts at once, and may be larger than memory. It is
+    written in bounded memory and appears when it is whole.
+
+    \b
+    IN is any of:
+      GraphSAINT    adj_full.npz feats.npy class_map.json role.json
+      GraphSAGE     PREFIX-G.json PREFIX-id_map.json PREFIX-class_map.json PREFIX-feats.npy
+      DGL, PyG      reddit_data.npz reddit_graph.npz
+      DGL's PPI     {train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}
+      one .npz      src dst | edge_index | indptr indices; x; y; split or masks
+      one .mat      Network Attributes Label; has no split, so --split is needed
+
+    \b
+    gaancore convert data/reddit reddit-store
+    gaancore convert BlogCatalog.mat blog-store --split 60,20,20 --seed 1
+    gaancore train --task reddit --data reddit-store
+    """
+    if seed is not None and shares is None:
+        raise SettingsError("--seed: nothing is drawn without --split; leave it out")
+    target, path = Path(store).expanduser(), Path(source).expanduser()
+    expect_free(target)
+    raw = read_layout(path)
+    if shares is not None:
+        raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
+    with progress_bar("convert", quiet) as progress:
+        write_store(raw, target, name=path.stem, unflagged=unflagged, progress=progress)
+    return _report(open_store(target), quiet)
+
+
+@click.command(short_help="Compare every byte of a store with its checksums.")
+@click.argument("store", metavar="STORE")
+@quiet_option
+@debug_option
+def check(store: str, quiet: bool) -> int:
+    """Compare every byte of the folder STORE with the checksums of the day it was written.
+
+    Opening a store compares sizes and types and looks through the graph, but not the features.
+    """
+    return _report(check_store(Path(store).expanduser()), quiet)
+
+
+def _numbers(shares: str) -> list[int]:
+    try:
+        return [int(share) for share in shares.split(",")]
+    except ValueError:
+        raise SettingsError(f"--split: expected numbers such as 60,20,20, got {shares}") from None
+
+
+def _report(dataset: NodeDataset, quiet: bool) -> int:
+    sizes = [f"{dataset.nodes(split).size:,}" for split in range(3)]
+    labels = "labels" if dataset.multi_label else "classes"
+    click.echo(
+        f"{dataset.path}: {dataset.num_nodes:,} nodes, {dataset.num_edges:,} arcs, "
+        f"{dataset.num_features} features, {dataset.num_classes} {labels}; train {sizes[0]}, "
+        f"validation {sizes[1]}, test {sizes[2]} nodes"
+    )
+    for note in [] if quiet else dataset.notes:
+        click.echo(f"note: {note}")
+    return 0

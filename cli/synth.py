@@ -1,0 +1,40 @@
+"""`gaancore synth`."""
+
+from pathlib import Path
+
+import click
+
+from gaancore.data.synthetic_reddit import write_synthetic_reddit
+
+from .options import debug_option, quiet_option
+from .show import progress_bar
+
+
+@click.group(short_help="Write a synthetic dataset of any size.")
+def synth() -> None:
+    """Write synthetic data to a store: to try sizes and speeds, not to compare scores."""
+
+
+@synth.command()
+@click.argument("store", metavar="OUT")
+@click.option(
+    "--scale", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True,
+    help="Share of Reddit's nodes; arcs go with its power 1.5. 2.7 gives 500 million.",
+)  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@quiet_option
+@debug_option
+def reddit(store: str, scale: float, seed: int, quiet: bool) -> int:
+    """A look-alike of Reddit in the new folder OUT: 232,965 nodes and 114.6 million arcs.
+
+    Degrees are heavy-tailed (median 284, mean 492), with 602 features, 41 classes and Reddit's
+    split. Nearly half of a node's neighbours share its class, while its own features tell its
+    class one time in three: a network that ignores the graph is right for at most 37 % of the
+    nodes, and nobody for more than 97 %. At full size it takes a minute, 1 GB of memory and 1 GB
+    of disk. The same seed gives the same bytes.
+    """
+    target = Path(store).expanduser()
+    with progress_bar("synth reddit", quiet) as progress:
+        write_synthetic_reddit(target, seed, scale=scale, progress=progress)
+    click.echo(f"{target}: written; use it with --data {target}")
+    return 0

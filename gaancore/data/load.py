@@ -1,0 +1,60 @@
+"""What all node tasks share: find the data, and load it from a store or any other layout."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from gaancore.data.dataset import NodeDataset
+from gaancore.data.layouts import read_layout
+from gaancore.data.raw import SelfLoops, Unflagged, make_dataset
+from gaancore.data.store import is_store, open_store
+from gaancore.errors import DataError
+
+
+def load_dataset(
+    path: str | os.PathLike[str],
+    *,
+    name: str,
+    multi_label: bool,
+    self_loops: SelfLoops,
+    unflagged: Unflagged,
+) -> NodeDataset:
+    """The dataset at `path`: memory-mapped if that is a store, else read into memory.
+
+    See `make_dataset` for the options; in a store every node has a split. Self-loops of a store
+    are dropped or added in memory. Raises DataError, SettingsError.
+    """
+    source = Path(path).expanduser()
+    if not is_store(source):
+        return make_dataset(
+            read_layout(source),
+            name=name,
+            multi_label=multi_label,
+            self_loops=self_loops,
+            unflagged=unflagged,
+        )
+    dataset = open_store(source)
+    if dataset.multi_label != multi_label:
+        has, task = ("one class per node", "reddit") if multi_label else ("several labels", "ppi")
+        raise DataError(f"{source}: the store has {has}, which --task {task} is for")
+    return replace(dataset, graph=dataset.graph.self_loops(self_loops))
+
+
+def find_dataset(name: str) -> Path | None:
+    """The folder `name` in the user's data folder, or None if there is none.
+
+    The data folder is $GAANCORE_DATA, else gaancore/ in $XDG_DATA_HOME (~/.local/share) or, on
+    Windows, in %LOCALAPPDATA%.
+    """
+    folder = _data_folder() / name
+    return folder if folder.is_dir() else None
+
+
+def _data_folder() -> Path:
+    if given := os.environ.get("GAANCORE_DATA"):
+        return Path(given).expanduser()
+    if os.name == "nt":
+        local = os.environ.get("LOCALAPPDATA")
+        return (Path(local) if local else Path.home() / "AppData" / "Local") / "gaancore"
+    shared = os.environ.get("XDG_DATA_HOME")
+    return (Path(shared) if shared else Path.home() / ".local" / "share") / "gaancore"

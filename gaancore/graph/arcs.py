@@ -1,0 +1,42 @@
+"""Arcs as a stream of chunks, so that a graph larger than memory can be put in order."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gaancore.graph.checks import expect_ends, index_dtype, whole_number
+from gaancore.graph.csr import ARCS_AT_A_TIME, CSRGraph
+from gaancore.graph.mapped import forget_pages
+
+# Each call starts anew and gives the same arcs: (src, dst) arrays of equal length, any order.
+ArcChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
+
+
+class ArcList:
+    """The arcs src[e] -> dst[e] as a file lists them: in any order, repeats and loops included.
+
+    src, dst : (E,) integers in 0..num_nodes-1; memory-mapped arrays are never read as a whole.
+    Raises GraphError naming the first arc that leaves the graph, and says if ids look 1-based.
+    """
+
+    def __init__(self, src: ArrayLike, dst: ArrayLike, num_nodes: int) -> None:
+        self.num_nodes = whole_number("ArcList: num_nodes", num_nodes, 0)
+        self.src, self.dst = expect_ends("ArcList", src, dst, self.num_nodes)
+
+    @property
+    def num_edges(self) -> int:
+        return self.src.size
+
+    def arcs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(src, dst) of at most ARCS_AT_A_TIME arcs at a time."""
+        dtype = index_dtype(self.num_nodes)
+        for start in range(0, self.num_edges, ARCS_AT_A_TIME):
+            part = slice(start, start + ARCS_AT_A_TIME)
+            yield self.src[part].astype(dtype, copy=False), self.dst[part].astype(dtype, copy=False)
+            forget_pages(self.src)
+            forget_pages(self.dst)
+
+    def to_csr(self) -> CSRGraph:
+        """The same arcs in order, in memory; repeats are kept."""
+        return CSRGraph.from_edges(self.src, self.dst, self.num_nodes, duplicates="keep")

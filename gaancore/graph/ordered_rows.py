@@ -1,0 +1,116 @@
+"""Loops over the rows of a graph that need no memory beyond their result and a number per node."""
+
+import numpy as np
+
+from gaancore.jit import jit
+
+
+def sorted_rows(src: np.ndarray, dst: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """indptr and indices of the arcs src[e] -> dst[e]: by dst, then by src.
+
+    Grouping by source and then, source by source, by target leaves every row ascending.
+    """
+    starts, targets = np.zeros(num_nodes + 1, np.int64), np.empty_like(dst)
+    _group(src, dst, starts, targets)
+    indptr, indices = np.zeros(num_nodes + 1, np.int64), np.empty_like(src)
+    _group_rows(starts, targets, indptr, indices)
+    return indptr, indices
+
+
+@jit
+def rows_ascend(indptr: np.ndarray, indices: np.ndarray) -> bool:
+    """Whether the entries of every row are in order; equal ones are."""
+    for row in range(len(indptr) - 1):
+        for e in range(indptr[row] + 1, indptr[row + 1]):
+            if indices[e] < indices[e - 1]:
+                return False
+    return True
+
+
+@jit
+def count_loops_and_repeats(indptr: np.ndarray, indices: np.ndarray) -> tuple[int, int]:
+    """How many entries of ascending rows are their own row, and how many repeat the one before."""
+    loops, repeats = 0, 0
+    for row in range(len(indptr) - 1):
+        for e in range(indptr[row], indptr[row + 1]):
+            loops += indices[e] == row
+            repeats += e > indptr[row] and indices[e] == indices[e - 1]
+    return loops, repeats
+
+
+@jit
+def rows_are_symmetric(indptr: np.ndarray, indices: np.ndarray) -> bool:
+    """Whether ascending rows hold each arc as often as its reverse.
+
+    Rows are gone through in order, so the reverses of their arcs must turn up, in every row, in
+    the order in which they lie there.
+    """
+    expected = indptr[:-1].copy()
+    for row in range(len(indptr) - 1):
+        for e in range(indptr[row], indptr[row + 1]):
+            other = indices[e]
+            place = expected[other]
+            if place == indptr[other + 1] or indices[place] != row:
+                return False
+            expected[other] += 1
+    return True
+
+
+@jit
+def count_inside(
+    indptr: np.ndarray, indices: np.ndarray, ids: np.ndarray, new_id: np.ndarray
+) -> np.ndarray:
+    """Row pointers of the rows `ids` when only neighbours with new_id >= 0 stay."""
+    inside = np.zeros(len(ids) + 1, np.int64)
+    for row in range(len(ids)):
+        count = 0
+        for e in range(indptr[ids[row]], indptr[ids[row] + 1]):
+            count += new_id[indices[e]] >= 0
+        inside[row + 1] = inside[row] + count
+    return inside
+
+
+@jit
+def fill_inside(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    ids: np.ndarray,
+    new_id: np.ndarray,
+    neighbours: np.ndarray,
+) -> None:
+    """The new ids of the neighbours that `count_inside` counted, row after row."""
+    place = 0
+    for row in range(len(ids)):
+        for e in range(indptr[ids[row]], indptr[ids[row] + 1]):
+            if new_id[indices[e]] >= 0:
+                neighbours[place] = new_id[indices[e]]
+                place += 1
+
+
+@jit
+def _group(keys: np.ndarray, values: np.ndarray, indptr: np.ndarray, grouped: np.ndarray) -> None:
+    """`values` by key, equal keys in the order they came."""
+    for key in keys:
+        indptr[key + 1] += 1
+    for key in range(len(indptr) - 1):
+        indptr[key + 1] += indptr[key]
+    free = indptr[:-1].copy()
+    for e in range(len(keys)):
+        grouped[free[keys[e]]] = values[e]
+        free[keys[e]] += 1
+
+
+@jit
+def _group_rows(
+    starts: np.ndarray, keys: np.ndarray, indptr: np.ndarray, grouped: np.ndarray
+) -> None:
+    """The rows that `keys` lie in, by key: the transpose."""
+    for key in keys:
+        indptr[key + 1] += 1
+    for key in range(len(indptr) - 1):
+        indptr[key + 1] += indptr[key]
+    free = indptr[:-1].copy()
+    for row in range(len(starts) - 1):
+        for e in range(starts[row], starts[row + 1]):
+            grouped[free[keys[e]]] = row
+            free[keys[e]] += 1
