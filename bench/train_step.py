@@ -1,6 +1,7 @@
 """Seconds per epoch of GaAN K = 8 on a graph collection of PPI's size, whole process.
 
     python bench/train_step.py --threads 1,2 --json out.json
+    python bench/train_step.py --task metr-la       a step of the Graph GRU: see traffic_step.py
 
 20 graphs of about 2,245 nodes and 61 thousand arcs (random, log-normal degrees), one graph a step:
 forward, backward, clipping and Adam; float32. Each thread count runs in a process of its own, so
@@ -8,7 +9,8 @@ that the peak memory is its own. The first epoch, which compiles kernels, is not
 
 To compare with another library in the same run, name its interpreter and script:
 
-    --peer PYTHON SCRIPT ARGS...   the peer must print JSON lines with `s_per_epoch`
+    --peer PYTHON SCRIPT ARGS...   the peer must print JSON lines with `s_per_epoch` (`s_per_step`
+                                   for metr-la)
 """
 
 import argparse
@@ -23,6 +25,8 @@ import numpy as np
 from timing import machine
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import traffic_step
 
 from gaancore.graph.csr import CSRGraph
 from gaancore.models.node_classifier import NodeClassifier
@@ -85,8 +89,8 @@ def measure(num_threads: int, epochs: int) -> dict[str, float]:
         seconds.append(time.perf_counter() - clock)
         memory.append(rss_mb())
     return {
-        "s_per_epoch": statistics.median(seconds[1:]),
-        "s_per_epoch_min": min(seconds[1:]),
+        "seconds": statistics.median(seconds[1:]),
+        "seconds_min": min(seconds[1:]),
         "arcs": sum(block.num_edges for block in blocks),
         "parameters": model.num_parameters,
         "rss_mb_after_epoch_2": memory[min(2, epochs)],
@@ -95,33 +99,47 @@ def measure(num_threads: int, epochs: int) -> dict[str, float]:
     }
 
 
+TASKS = {"ppi": (measure, "epoch", 5), "metr-la": (traffic_step.measure, "step", 3)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", choices=TASKS, default="ppi")
     parser.add_argument("--threads", default="1,2", help="comma list, one process each")
-    parser.add_argument("--epochs", type=int, default=5, help="timed epochs")
+    parser.add_argument("--repeats", type=int, default=0, help="timed epochs or steps [5 or 3]")
     parser.add_argument("--json", metavar="FILE", help="write the figures to FILE as well")
     parser.add_argument("--peer", nargs=argparse.REMAINDER, default=[], metavar="PYTHON SCRIPT")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    function, unit, repeats = TASKS[args.task]
     if args.child:
-        print(json.dumps(measure(args.child, args.epochs)))
+        print(json.dumps(function(args.child, args.repeats or repeats)))
         return
     facts = machine()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     rows = []
     for num_threads in map(int, args.threads.split(",")):
-        own = [sys.executable, __file__, "--child", str(num_threads), "--epochs", str(args.epochs)]
+        own = [sys.executable, __file__, "--task", args.task, "--child", str(num_threads)]
+        own += ["--repeats", str(args.repeats)]
         rows.append({"library": "gaancore", "threads": num_threads, **_run(own)[-1]})
-    peers = [line for line in _run(args.peer) if "s_per_epoch" in line] if args.peer else []
-    rows += [{"library": line.get("backend", "peer"), **line} for line in peers]
-    print(f"{'library':<14}{'threads':>8}{'s / epoch':>12}{'peak MB':>10}{'ours = 1':>11}")
-    ours = {row["threads"]: row["s_per_epoch"] for row in rows if row["library"] == "gaancore"}
+    peers = [line for line in _run(args.peer) if f"s_per_{unit}" in line] if args.peer else []
+    for line in peers:
+        seconds = {"seconds": line[f"s_per_{unit}"]}
+        rows.append({"library": line.get("backend", "peer"), **line, **seconds})
+    print(f"{'library':<14}{'threads':>8}{f's / {unit}':>12}{'peak MB':>10}{'ours = 1':>11}")
+    ours = {row["threads"]: row["seconds"] for row in rows if row["library"] == "gaancore"}
     for row in rows:
-        ratio = row["s_per_epoch"] / ours.get(row["threads"], float("nan"))
+        ratio = row["seconds"] / ours.get(row["threads"], float("nan"))
         print(
-            f"{row['library']:<14}{row['threads']:>8}{row['s_per_epoch']:>12.3f}"
+            f"{row['library']:<14}{row['threads']:>8}{row['seconds']:>12.3f}"
             f"{row['peak_rss_mb']:>10.0f}{ratio:>11.2f}"
         )
+    for row in rows:
+        if "products_seconds" in row:
+            print(
+                f"{row['threads']} threads: {row['products_gflop']:.0f} GFLOP of products, which "
+                f"alone take {row['products_seconds']:.3f} s"
+            )
     if args.json:
         Path(args.json).write_text(json.dumps({"machine": facts, "rows": rows}, indent=2) + "\n")
 

@@ -8,13 +8,16 @@ from typing import Any
 import click
 
 from gaancore.data.dataset import TEST, TRAIN, VALIDATION
+from gaancore.train.classify import ClassifierRun
+from gaancore.train.forecast import ForecastRun
 from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder
 from gaancore.train.settings import with_changes
 
+from .data import open_run
 from .options import process_options
-from .show import Display, score_table
-from .train import open_run
+from .show import Display
+from .words import words_for
 
 SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
 
@@ -42,7 +45,8 @@ def evaluate(
 
     Whole neighbourhoods are gone through layer by layer, a few rows at a time, in memory that does
     not depend on how many there are. Each split sees what it may see: training nodes themselves;
-    for validation also the validation nodes; for test everything.
+    for validation also the validation nodes; for test everything. Traffic is scored over all
+    windows of the split, in the data's units.
     """
     prepare_process(options["threads"])
     opened = open_run(
@@ -52,13 +56,19 @@ def evaluate(
         change = ("--eval-fanouts", {"eval_fanouts": eval_fanouts})
         opened.settings = with_changes(opened.settings, change)
     opened.load_best()
-    scores = {name: asdict(opened.score(SPLITS[name])) for name in splits}
+    scores = {name: _score(opened, name) for name in splits}
     kind = opened.data_facts["kind"]
     if as_json:
         click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))
         return 0
     display = Display(quiet=False)
-    display.console.print(score_table(scores))
+    display.console.print(words_for(opened.settings.task).table(scores))
     if kind == "synthetic":
         display.say(" ".join(opened.data_facts["notes"]))
     return 0
+
+
+def _score(run: ClassifierRun | ForecastRun, split: str) -> dict[str, Any]:
+    if isinstance(run, ForecastRun):
+        return run.score(split)
+    return asdict(run.score(SPLITS[split]))

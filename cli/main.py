@@ -15,6 +15,8 @@ from gaancore.errors import UserError
 from .convert import check, convert
 from .doctor import doctor
 from .evaluate import evaluate
+from .forecast import forecast
+from .plot import plot
 from .sample import sample
 from .synth import synth
 from .train import train
@@ -28,7 +30,10 @@ def gaancore() -> None:
     \b
     gaancore train --task ppi                  a first run: needs no data, takes a minute
     gaancore train --task ppi --data FOLDER    your copy of PPI, in any public layout
+    gaancore train --task metr-la              forecast traffic, on a built-in road network
     gaancore evaluate runs/NAME                score a finished run again
+    gaancore forecast --run runs/NAME          the hour after the last row of the data
+    gaancore plot runs/NAME                    pictures of forecasts and errors
     gaancore convert FOLDER STORE              a large graph, put in order on disk once
     gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
     gaancore doctor                            is this installation well, is there a GPU
@@ -37,6 +42,8 @@ def gaancore() -> None:
 
 gaancore.add_command(train)
 gaancore.add_command(evaluate)
+gaancore.add_command(forecast)
+gaancore.add_command(plot)
 gaancore.add_command(convert)
 gaancore.add_command(check)
 gaancore.add_command(synth)

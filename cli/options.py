@@ -8,10 +8,12 @@ import click
 from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.train.settings import read_config, task_settings
+from gaancore.train.record import default_settings
+from gaancore.train.settings import read_config
+
+from .data import TASKS
 
 Command = Callable[..., Any]
-_PPI, _REDDIT = task_settings("ppi"), task_settings("reddit")
 
 # setting, option, type, help; the help ends with the default, which is the paper's value
 _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
@@ -21,20 +23,37 @@ _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("epochs", "--epochs", int, "Most epochs; 0: until validation stops improving."),
     ("batch", "--batch", click.Choice(("seeds", "graphs")),
      "A step is `seeds`: nodes and their neighbourhoods, or `graphs`: whole graphs."),
-    ("batch_size", "--batch-size", int, "Nodes in a step (graphs: at least so many)."),
+    ("batch_size", "--batch-size", int,
+     "Nodes in a step (graphs: at least so many); sequences in a step of metr-la."),
     ("fanouts", "--fanouts", str, "Neighbours drawn at each step from the seeds; -1: all."),
     ("eval_fanouts", "--eval-fanouts", str,
      "The same for scores; -1: whole neighbourhoods, layer by layer in bounded memory."),
     ("num_heads", "--heads", int, "K, attention heads of a layer (on Reddit the first has one)."),
     ("embed_dim", "--embed-dim", int, "Width of the projected features."),
     ("out_dim", "--out-dim", int, "d_o, width of each layer's output."),
-    ("key_dim", "--key-dim", int, "d_a, width of queries and keys of a head."),
+    ("key_dim", "--key-dim", int,
+     "d_a, width of queries and keys of a head; metr-la 0: 16, 32 (pairwise)."),
     ("value_dim", "--value-dim", int,
-     "d_v, width of a head's values; 0: 256/K (attention), 64 (pairwise), 512 (pools), on Reddit "
-     "512/K, 256, 1024."),
+     "d_v, width of a head's values; 0: 256/K (attention), 64 (pairwise), 512 (pools); on Reddit "
+     "512/K, 256, 1024; metr-la 16, 128 (pools)."),
     ("gate_dim", "--gate-dim", int, "d_m, width of the gate's pooled neighbours."),
     ("dropout", "--dropout", float, "Dropout after each layer."),
     ("lr", "--lr", float, "Adam's first learning rate."),
+    ("history", "--history", int, "Steps that a forecast sees."),
+    ("horizon", "--horizon", int, "Steps that it forecasts."),
+    ("features", "--features", str,
+     "Beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+    ("scaler", "--scaler", click.Choice(("global", "per-sensor")),
+     "One mean and deviation for all sensors, or for each its own."),
+    ("missing", "--missing", click.Choice(("zero", "nan", "interpolate")),
+     "A missing reading in the input: 0 as in DCRNN, the mean, or a line through its neighbours."),
+    ("split", "--split", click.Choice(("windows", "rows")),
+     "What is shared out 70/10/20: windows (as in DCRNN) or rows (as in GaAN)."),
+    ("graph", "--graph", str, "File of the roads.  [default: found beside the speeds]"),
+    ("sensor_ids", "--sensor-ids", str, "File of sensor ids.  [default: found beside the speeds]"),
+    ("start", "--start", str, "Time of the first row.  [default: what the file says]"),
+    ("graph_kind", "--graph-kind", click.Choice(("undirected", "directed")),
+     "Roads in both directions, or as the file has them."),
     ("self_loops", "--self-loops", click.Choice(("keep", "drop", "add")),
      "Edges from a node to itself."),
     ("normalize", "--normalize", click.Choice(("none", "standard")),
@@ -56,16 +75,21 @@ def settings_options(command: Command) -> Command:
         "  [default: none]",
     )(command)  # fmt: skip
     for name, option, kind, text in reversed(_SETTINGS):
-        help_text = f"{text}  [default: {_default(name)}]"
+        help_text = text if "[default" in text else f"{text}  [default: {_defaults(name)}]"
         command = click.option(option, name, type=kind, default=None, help=help_text)(command)
     return command
 
 
-def _default(name: str) -> str:
-    """The setting's default, and that of Reddit where it differs."""
-    values = [getattr(settings, name) for settings in (_PPI, _REDDIT)]
-    ppi, reddit = (",".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values)
-    return ppi if ppi == reddit else f"{ppi}; reddit: {reddit}"
+def _defaults(name: str) -> str:
+    """A setting's value in each task that has it; once, if all agree."""
+    shown = {}
+    for task in TASKS:
+        value = getattr(default_settings(task), name, None)
+        if value is not None:
+            shown[task] = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if len(shown) == len(TASKS) and len(set(shown.values())) == 1:
+        return shown[TASKS[0]]
+    return "; ".join(f"{task} {value}" for task, value in shown.items())
 
 
 # main() looks for --debug itself, so no command has to.

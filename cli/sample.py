@@ -6,14 +6,14 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
-from gaancore.data.dataset import TRAIN
+from gaancore.data import TRAIN, NodeDataset
 from gaancore.train.process import prepare_process
 from gaancore.train.sampling_table import PAPER_SIZES, SampledSizes, sampled_sizes
 from gaancore.train.settings import task_settings, with_changes
 
+from .data import NODE_TASKS, load
 from .options import debug_option
 from .show import Display, progress_bar
-from .train import SOURCES, load_data
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
@@ -21,7 +21,7 @@ PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 @click.command(short_help="How large sampled neighbourhoods grow, merged and not.")
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
-    "--task", type=click.Choice(tuple(SOURCES)), default="reddit", show_default=True,
+    "--task", type=click.Choice(NODE_TASKS), default="reddit", show_default=True,
     help="What kind of data DATA is.",
 )  # fmt: skip
 @click.option("--fanouts", default=PAPER_FANOUTS, show_default=True, help="-1: all neighbours.")
@@ -58,7 +58,8 @@ def sample(
     prepare_process(1)
     change = ("--fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
     settings = with_changes(task_settings(task), change)
-    dataset = load_data(data, settings)
+    dataset = load(data, settings)
+    assert isinstance(dataset, NodeDataset)
     graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
     sizes = []
     with progress_bar("sample", as_json) as progress:

@@ -7,11 +7,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from gaancore.train.classify import ClassifierRun
+from gaancore.train.forecast import ForecastRun
 from gaancore.train.record import RunFolder
 from gaancore.train.run import Watcher
+
+from .words import words_for
 
 
 class Display:
@@ -35,29 +37,24 @@ class Display:
     def say(self, line: str) -> None:
         self.console.print(line)
 
-    def begin(self, run: ClassifierRun) -> None:
+    def begin(self, run: ClassifierRun | ForecastRun) -> None:
         """What is trained on what, and where it goes."""
+        self.words = words_for(run.settings.task)
         data = run.data_facts
         synthetic = data["kind"] == "synthetic"
         if synthetic:
             self.say(data["notes"][0])
         if not self.quiet:
-            train, validation, test = data["nodes_per_split"]
-            self.say(
-                f"data: {data['path'] or 'built in'}: {data['num_nodes']:,} nodes, "
-                f"{data['num_edges']:,} arcs, {data['num_features']} features, "
-                f"{data['num_classes']} labels; train {train:,}, validation {validation:,}, "
-                f"test {test:,} nodes"
-            )
+            self.say(f"data: {data['path'] or 'built in'}: {self.words.data(data)}")
             for note in [] if synthetic else data["notes"]:
                 self.say(f"note: {note}")
             s = run.settings
             self.say(
                 f"model: {s.model}, variant {s.variant}, {run.model.num_parameters:,} parameters, "
-                f"{run.batches.steps_per_epoch} steps an epoch, seed {s.seed}, on {run.device}"
+                f"{run.steps_per_epoch} steps an epoch, seed {s.seed}, on {run.device}"
             )
             self.say(f"run: {run.folder.path}")
-        total = run.settings.epochs * run.batches.steps_per_epoch
+        total = run.settings.epochs * run.steps_per_epoch
         self.task = self.bar.add_task(
             "", total=total or None, completed=run.progress.step, epoch=0, loss=0.0, validated=""
         )
@@ -73,7 +70,7 @@ class Display:
         def on_validation(line: dict[str, Any]) -> None:
             self.bar.update(
                 self.task,
-                validated=f"val F1 {line['validation']['micro_f1']:.4f}  lr {line['lr']:.2g}  "
+                validated=f"{self.words.validated(line)}  lr {line['lr']:.2g}  "
                 f"{line['edges_per_second'] / 1e6:.1f} M edges/s",
             )
 
@@ -93,18 +90,14 @@ class Display:
     def end(self, record: dict[str, Any], folder: RunFolder) -> None:
         """The closing table, or one line if quiet; what the scores do not mean comes last."""
         if self.quiet:
-            self.say(f"{folder.path}: test micro-F1 {record['test']['micro_f1']:.4f}")
+            self.say(f"{folder.path}: {self.words.result(record)}")
         else:
             self._sum_up(record, folder)
         if record["data"]["kind"] == "synthetic":
             self.say(" ".join(record["data"]["notes"]))
 
     def _sum_up(self, record: dict[str, Any], folder: RunFolder) -> None:
-        validation, majority = record["validation"], record["majority"]
-        rows = {"test": record["test"], "validation": validation, "majority on test": majority}
-        if "ceiling_micro_f1" in record["data"]:
-            rows["ceiling on test"] = {"micro_f1": record["data"]["ceiling_micro_f1"]}
-        self.console.print(score_table(rows))
+        self.console.print(self.words.table(self.words.rows(record)))
         self.say(
             f"best epoch {record['best_epoch']:g} of {record['epochs']:g}"
             f"{' (stopped early)' if record['stopped_early'] else ''}; "
@@ -112,11 +105,8 @@ class Display:
             f"{_memory(folder)}peak {record['peak_rss_mb']:.0f} MB"
         )
         self.say(f"written: {folder.record_file}")
-        if validation["micro_f1"] <= majority["micro_f1"]:
-            self.say(
-                "warning: no better than the majority; check that labels and features are in "
-                "the same order, and try --normalize standard or another --lr"
-            )
+        for doubt in self.words.doubts(record):
+            self.say(doubt)
 
 
 @contextmanager
@@ -134,15 +124,6 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
     task = bar.add_task("", total=1.0)
     with bar:
         yield lambda share: bar.update(task, completed=share)
-
-
-def score_table(rows: dict[str, dict[str, float]]) -> Table:
-    """A line for each name, with its scores to four digits."""
-    table = Table("", "micro-F1", "macro-F1")
-    for name, scores in rows.items():
-        cells = [f"{scores[key]:.4f}" if key in scores else "" for key in ("micro_f1", "macro_f1")]
-        table.add_row(name, *cells)
-    return table
 
 
 def _memory(folder: RunFolder) -> str:

@@ -3,65 +3,32 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import click
 
-from gaancore.data import (
-    NodeDataset,
-    find_ppi,
-    find_reddit,
-    load_ppi,
-    load_reddit,
-    synthetic_ppi,
-    synthetic_reddit,
-)
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import SettingsError
 from gaancore.train.classify import ClassifierRun
+from gaancore.train.forecast import ForecastRun
 from gaancore.train.process import prepare_process
-from gaancore.train.record import RunFolder, describe_data
+from gaancore.train.record import AnySettings, RunFolder, default_settings
 from gaancore.train.run import RunInterrupt
-from gaancore.train.settings import Settings, differences, task_settings, with_changes
+from gaancore.train.settings import differences, with_changes
 
+from .data import TASKS, load, make_run, open_run, settings_for
 from .options import given_settings, process_options, quiet_option, settings_options
 from .show import Display
 
-# A run on the built-in data that names no number of epochs does so many, and validates after each:
-# the paper's patience is made for sets that are far larger.
-SYNTHETIC_EPOCHS = {"ppi": 80, "reddit": 40}
-SYNTHETIC_NOTES = {
-    "ppi": (
-        "SYNTHETIC data: no --data was given and no PPI was found, so this trains on a built-in "
-        "look-alike; its scores say nothing about PPI.",
-        "For real scores: put PPI (GraphSAGE's ppi-*.json and .npy, GraphSAINT's or DGL's folder, "
-        "or one .npz) into ~/.local/share/gaancore/ppi or $GAANCORE_DATA/ppi, or name it with "
-        "--data.",
-    ),
-    "reddit": (
-        "SYNTHETIC data: no --data was given and no Reddit was found, so this trains on a "
-        "built-in look-alike, 50 times smaller; its scores say nothing about Reddit.",
-        "For real scores: put Reddit (DGL's reddit_data.npz and reddit_graph.npz, GraphSAINT's or "
-        "GraphSAGE's files, or a folder that gaancore convert wrote) into "
-        "~/.local/share/gaancore/reddit or $GAANCORE_DATA/reddit, or name it with --data.",
-    ),
-}
-# How data is loaded, where it is looked for, and what stands in for it.
-Source = tuple[Callable[..., NodeDataset], Callable[[], Path | None], Callable[[], NodeDataset]]
-SOURCES: dict[str, Source] = {
-    "ppi": (load_ppi, find_ppi, synthetic_ppi),
-    "reddit": (load_reddit, find_reddit, synthetic_reddit),
-}
-
 
 @click.command(short_help="Train one model and write its folder.")
-@click.option("--task", type=click.Choice(tuple(SOURCES)), default="ppi", show_default=True)
+@click.option("--task", type=click.Choice(TASKS), default="ppi", show_default=True)
 @click.option(
     "--data",
     metavar="PATH",
-    help="The folder (a public layout, or what convert wrote), GraphSAGE prefix or .npz file.  "
+    help="The folder (a public layout, or what convert wrote), GraphSAGE prefix or .npz file; for "
+    "METR-LA a folder or a file of speeds.  "
     "[default: $GAANCORE_DATA/TASK or ~/.local/share/gaancore/TASK, else built-in synthetic data]",
 )
 @click.option(
@@ -77,10 +44,11 @@ def train(**options: Any) -> int:
     """Train one model on one task; write settings, checkpoints, log and record.
 
     The defaults are the paper's for the task. PPI: GaAN with 8 heads, batches of 512 nodes with
-    all of their neighbours. Reddit: 4 heads, and (25, 10) neighbours drawn. Early stopping. The
-    folder of the run holds record.json (the outcome), log.jsonl (a line per validation),
-    best.safetensors and last.safetensors. Ctrl-C saves the state; --resume goes on from there,
-    and ends with the same weights as if nothing had happened.
+    all of their neighbours. Reddit: 4 heads, and (25, 10) neighbours drawn. METR-LA: a Graph GRU
+    that reads an hour and forecasts the next. Early stopping. The folder of the run holds
+    record.json (the outcome), log.jsonl (a line per validation), best.safetensors and
+    last.safetensors. Ctrl-C saves the state; --resume goes on from there, and ends with the same
+    weights as if nothing had happened.
     """
     prepare_process(options["threads"])
     display = Display(quiet=options["quiet"])
@@ -101,20 +69,19 @@ def train(**options: Any) -> int:
     return 0
 
 
-def _new(options: dict[str, Any]) -> ClassifierRun:
-    settings = task_settings(options["task"], *given_settings(options))
-    dataset = load_data(options["data"], settings)
-    if dataset.kind == "synthetic" and not settings.epochs:
-        every = settings.validate_every if settings.validate_every >= 0 else 0
-        epochs = SYNTHETIC_EPOCHS[settings.task]
-        settings = replace(settings, epochs=epochs, validate_every=every)
+def _new(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
+    given = given_settings(options)
+    asked = default_settings(options["task"], *given)
+    dataset = load(options["data"], asked)
+    named = any("epochs" in changes for _, changes in given)
+    settings = settings_for(dataset, asked, epochs_named=named)
     folder = RunFolder(Path(options["out"]).expanduser() if options["out"] else _free(settings))
-    run = ClassifierRun(settings, dataset, folder, options["device"], prefetch=options["prefetch"])
+    run = make_run(settings, dataset, folder, options["device"], options["prefetch"])
     run.start()
     return run
 
 
-def _resumed(options: dict[str, Any]) -> ClassifierRun:
+def _resumed(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
     if options["out"]:
         raise SettingsError("--out: a resumed run stays in its folder; leave it out")
     folder = RunFolder(Path(options["resume"]).expanduser())
@@ -130,37 +97,7 @@ def _resumed(options: dict[str, Any]) -> ClassifierRun:
     return run
 
 
-def open_run(folder: RunFolder, path: str | None, device: str, prefetch: int) -> ClassifierRun:
-    """The run in `folder` with its data, from `path` if the files have moved.
-
-    Raises DataError or SettingsError if there is no run or the data is not the same.
-    """
-    settings, data = folder.read_settings()
-    if not path and data["path"] and not Path(data["path"]).exists():
-        raise DataError(
-            f"{folder.path}: its data is no longer at {data['path']}; say where with --data"
-        )
-    dataset = load_data(path or data["path"], settings, synthetic=data["path"] is None)
-    if (found := describe_data(dataset)["checksum"]) != data["checksum"]:
-        raise SettingsError(
-            f"{folder.path}: the data has changed since the run began (checksum {found}, then "
-            f"{data['checksum']}); give it the same files with --data"
-        )
-    return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch)
-
-
-def load_data(path: str | None, settings: Settings, synthetic: bool = False) -> NodeDataset:
-    """The data at `path`, else in the user's data folder, else the built-in look-alike."""
-    load, find, look_alike = SOURCES[settings.task]
-    source = path or (None if synthetic else find())
-    if source is None:
-        return replace(look_alike(), notes=SYNTHETIC_NOTES[settings.task])
-    # absolute, so that the run can be gone on with from any folder
-    source = Path(source).expanduser().absolute()
-    return load(source, self_loops=settings.self_loops, unflagged=settings.unflagged)
-
-
-def _free(settings: Settings) -> Path:
+def _free(settings: AnySettings) -> Path:
     """runs/TASK-MODEL-VARIANT-seedN, with a number behind it if that one is taken."""
     name = f"{settings.task}-{settings.model}-{settings.variant}-seed{settings.seed}"
     candidates = (Path("runs") / (name + (f"-{n}" if n > 1 else "")) for n in range(1, 10_000))

@@ -158,7 +158,7 @@ def _c_order(array: Array) -> Array:
     return array if array.flags.c_contiguous else array.copy()
 
 
-def primitive(function: Callable[..., tuple[Array, Backward]]) -> Callable[..., Tensor]:
+def primitive(function: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callable[..., Any]:
     """Lift `function(*arrays, **static) -> (out, backward)` to Tensors.
 
     Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.

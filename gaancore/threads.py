@@ -6,9 +6,10 @@ forked or concurrent callers.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
-from threading import Lock, Thread
+from threading import Lock, Thread, local
 from typing import Any
 
 import numpy  # noqa: F401 (a BLAS has to be loaded before it can be limited)
@@ -24,6 +25,7 @@ _blas_limit: threadpool_limits | None = None
 _num_threads = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
 _workers: "list[_Worker]" = []
 _workers_in_use = Lock()
+_here = local()
 
 
 def get_num_threads() -> int:
@@ -55,6 +57,22 @@ def blas_is_single_threaded() -> bool:
     return _blas_limit is not None
 
 
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """Inside, this thread runs all its kernels itself: whoever calls has work for the others."""
+    before = runs_on_one_thread()
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = before
+
+
+def runs_on_one_thread() -> bool:
+    """Whether this thread is inside on_one_thread."""
+    return getattr(_here, "alone", False)
+
+
 def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) -> None:
     """Call `function(*args, start, stop)` for each neighbouring pair in `bounds`, in parallel.
 
@@ -62,7 +80,7 @@ def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
     another caller. An exception in any range is raised here, after all have ended.
     """
     pairs = [(a, b) for a, b in pairwise(bounds) if b > a]
-    alone = len(pairs) < 2 or _num_threads == 1 or not COMPILED
+    alone = len(pairs) < 2 or _num_threads == 1 or not COMPILED or runs_on_one_thread()
     if alone or not _workers_in_use.acquire(blocking=False):
         for start, stop in pairs:
             function(*args, start, stop)
@@ -124,6 +142,8 @@ def share_rows(function: Callable[..., Any], rows: int, work: int, *args: Any) -
 
 def split_evenly(count: int, smallest: int = 1) -> list[int]:
     """Bounds that cut `count` rows into at most one range per thread, each at least `smallest`."""
+    if runs_on_one_thread():
+        return [0, count]
     parts = max(1, min(_num_threads, count // max(1, smallest)))
     return [count * i // parts for i in range(parts + 1)]
 

@@ -15,8 +15,12 @@ from gaancore.kernels import cpu
 SAFE = 1e-3  # a hundred steps of gradcheck: what a step moves grows on its way through a layer
 
 
-def kink_margin(evaluate: Callable[[], object]) -> float:
-    """The smallest |pre-activation| and the smallest lead of a maximum while `evaluate` runs."""
+def kink_margin(evaluate: Callable[[], object], ties_move_together: bool = False) -> float:
+    """The smallest |pre-activation| and the smallest lead of a maximum while `evaluate` runs.
+
+    ties_move_together : sources that are exactly equal stay so whatever is moved, as those of a
+    state of zeros do; their lead of 0 is no kink then.
+    """
     margins = [np.inf]
 
     def linear_forward(parts, weight, bias, slope):
@@ -29,13 +33,22 @@ def kink_margin(evaluate: Callable[[], object]) -> float:
         for start, stop in pairwise(indptr):
             met = np.sort(values[np.unique(indices[start:stop])], axis=0)
             if len(met) > 1:
-                margins.append((met[-1] - met[-2]).min(initial=np.inf))
+                leads = met[-1] - met[-2]
+                leads = leads[leads > 0] if ties_move_together else leads
+                margins.append(leads.min(initial=np.inf))
         return original_max(values, indptr, indices)
 
+    def gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h, slope):
+        out, (u, r, c) = original_gru(x_u, x_r, x_c, h_u, h_r, h_c, h, slope)
+        margins.append(np.abs(x_c + r * h_c).min(initial=np.inf))
+        return out, (u, r, c)
+
     original_linear, original_max = cpu.linear_forward, cpu.segment_max_forward
+    original_gru = cpu.gru_update_forward
     with (
         patch.object(cpu, "linear_forward", linear_forward),
         patch.object(cpu, "segment_max_forward", segment_max_forward),
+        patch.object(cpu, "gru_update_forward", gru_update_forward),
     ):
         evaluate()
     return float(min(margins))

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -108,3 +109,22 @@ def test_an_even_split_covers_all_rows_and_leaves_no_range_too_small(count, rows
 def test_fewer_than_one_thread_is_refused(count):
     with pytest.raises(ValueError, match=f"threads: expected 1 or more, got {count}"):
         threads.set_num_threads(count)
+
+
+def test_a_thread_that_is_to_stay_alone_runs_all_its_ranges_itself_and_only_that_thread_does():
+    threads.set_num_threads(2)
+    ran_on: list[int] = []
+
+    def note(start: int, stop: int) -> None:
+        ran_on.append(threading.get_ident())
+
+    with threads.on_one_thread():
+        threads.run_ranges(note, [0, 1, 2])
+        assert threads.split_evenly(100) == [0, 100]
+        with threads.on_one_thread():
+            pass
+        assert threads.runs_on_one_thread()
+        with ThreadPoolExecutor(1) as other:
+            assert not other.submit(threads.runs_on_one_thread).result()
+    assert ran_on == [threading.get_ident()] * 2
+    assert threads.split_evenly(100) == [0, 50, 100]

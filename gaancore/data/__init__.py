@@ -7,9 +7,10 @@ from gaancore.data.dataset import (
     NodeDataset,
 )
 from gaancore.data.features import Features, feature_statistics
+from gaancore.data.load import find_dataset
 from gaancore.data.metr_la import load_metr_la
-from gaancore.data.ppi import find_ppi, load_ppi
-from gaancore.data.reddit import find_reddit, load_reddit
+from gaancore.data.ppi import load_ppi
+from gaancore.data.reddit import load_reddit
 from gaancore.data.store import check_store, open_store
 from gaancore.data.synthetic import synthetic_ppi
 from gaancore.data.synthetic_reddit import synthetic_reddit
@@ -30,8 +31,7 @@ __all__ = [
     "Windows",
     "check_store",
     "feature_statistics",
-    "find_ppi",
-    "find_reddit",
+    "find_dataset",
     "load_metr_la",
     "load_ppi",
     "load_reddit",

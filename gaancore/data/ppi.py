@@ -1,10 +1,9 @@
 """PPI: proteins of 24 human tissues, 50 features and 121 labels each; tests see unseen tissues."""
 
 import os
-from pathlib import Path
 
 from gaancore.data.dataset import NodeDataset
-from gaancore.data.load import find_dataset, load_dataset
+from gaancore.data.load import load_dataset
 from gaancore.data.raw import SelfLoops, Unflagged
 
 
@@ -25,8 +24,3 @@ def load_ppi(
     return load_dataset(
         path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged
     )
-
-
-def find_ppi() -> Path | None:
-    """The folder `ppi` in the user's data folder, or None if there is none (`find_dataset`)."""
-    return find_dataset("ppi")

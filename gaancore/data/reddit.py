@@ -4,10 +4,9 @@ neighbours, and tests see posts of later days.
 
 import os
 from dataclasses import replace
-from pathlib import Path
 
 from gaancore.data.dataset import NodeDataset
-from gaancore.data.load import find_dataset, load_dataset
+from gaancore.data.load import load_dataset
 from gaancore.data.raw import SelfLoops, Unflagged
 
 # Section 5.1 and table 3 of the paper: 114.6 M counts both directions of an edge.
@@ -41,11 +40,6 @@ def load_reddit(
     if dataset.kind == "synthetic":
         return dataset
     return replace(dataset, notes=(*dataset.notes, *_compare(dataset)))
-
-
-def find_reddit() -> Path | None:
-    """The folder `reddit` in the user's data folder, or None if there is none (`find_dataset`)."""
-    return find_dataset("reddit")
 
 
 def _compare(dataset: NodeDataset) -> list[str]:

@@ -29,9 +29,10 @@ attention_backward(grad (N,K,D), out, saved, scale, rate, seed, indptr, indices,
                    t_indices, t_edge_ids) -> grad_queries, grad_keys, grad_values
 scale_heads_forward(heads (N,K,D), gates (N,K)) -> heads * gates, each head by its own number
 scale_heads_backward(grad (N,K,D), heads, gates) -> grad_heads (N,K,D), grad_gates (N,K)
-gru_update_forward(of_input (N,3D), of_state (N,3D), h (N,D), slope) -> out (N,D), saved
-    u, r = sigmoid of the first two thirds' sums; c = leaky_relu(x_c + r * h_c); (1-u) * c + u * h
-gru_update_backward(grad (N,D), h, saved, slope) -> grad_of_input, grad_of_state, grad_h
+gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h (all (N,D)), slope) -> out (N,D), saved
+    u = sigmoid(x_u + h_u), r alike, c = leaky_relu(x_c + r * h_c), out = (1 - u) * c + u * h
+gru_update_backward(grad (N,D), h_c, h, saved, slope)
+    -> grads of x_u (and h_u), of x_r (and h_r), of x_c, of h_c, of h
 linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
     parts: a tuple of (N,F_1), (N,F_2), ... which side by side are x (N,F); never copied together
 linear_backward(grad (N,G), out, parts, weight, slope) -> grad_parts, grad_weight, grad_bias

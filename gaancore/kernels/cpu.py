@@ -237,21 +237,25 @@ def scale_heads_backward(grad: np.ndarray, heads: np.ndarray, gates: np.ndarray)
 
 
 def gru_update_forward(
-    of_input: np.ndarray, of_state: np.ndarray, h: np.ndarray, slope: float
-) -> Pair:
-    out, saved = np.empty_like(h), np.empty((h.shape[0], 4 * h.shape[1]), h.dtype)
-    args = (of_input, of_state, h, h.dtype.type(slope), out, saved)
-    threads.share_rows(elementwise.gru_update_forward, len(h), 8 * h.shape[1], *args)
-    return out, saved
+    x_u: np.ndarray, x_r: np.ndarray, x_c: np.ndarray, h_u: np.ndarray, h_r: np.ndarray,
+    h_c: np.ndarray, h: np.ndarray, slope: float,
+) -> tuple[np.ndarray, Triple]:  # fmt: skip
+    u, r, c, out = (np.empty_like(h) for _ in range(4))
+    given = (part.reshape(-1) for part in (x_u, x_r, x_c, h_u, h_r, h_c, h))
+    made = (part.reshape(-1) for part in (u, r, c, out))
+    args = (*given, h.dtype.type(slope), *made)
+    threads.share_rows(elementwise.gru_update_forward, h.size, 8, *args)
+    return out, (u, r, c)
 
 
-def gru_update_backward(grad: np.ndarray, h: np.ndarray, saved: np.ndarray, slope: float) -> Triple:
-    grad_h = np.empty_like(h)
-    wide = (h.shape[0], 3 * h.shape[1])
-    grad_x, grad_m = np.empty(wide, h.dtype), np.empty(wide, h.dtype)
-    args = (grad, h, saved, h.dtype.type(slope), grad_x, grad_m, grad_h)
-    threads.share_rows(elementwise.gru_update_backward, len(h), 8 * h.shape[1], *args)
-    return grad_x, grad_m, grad_h
+def gru_update_backward(
+    grad: np.ndarray, h_c: np.ndarray, h: np.ndarray, saved: Triple, slope: float
+) -> tuple[np.ndarray, ...]:
+    grads = tuple(np.empty_like(h) for _ in range(5))
+    given = (part.reshape(-1) for part in (grad, h_c, h, *saved))
+    args = (*given, h.dtype.type(slope), *(part.reshape(-1) for part in grads))
+    threads.share_rows(elementwise.gru_update_backward, h.size, 8, *args)
+    return grads
 
 
 def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:

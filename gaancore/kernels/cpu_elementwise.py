@@ -115,31 +115,35 @@ def adam_step(p, g, m, v, step_size, beta1, beta2, eps, start, stop):
 
 
 @jit(fastmath={"reassoc", "contract", "nsz"})
-def gru_update_forward(x, m, h, slope, out, saved, start, stop):
-    """Rows of x and m are u ++ r ++ c; rows of `saved` get u ++ r ++ c ++ what r multiplied."""
-    one, D = h.dtype.type(1), h.shape[1]
-    for i in range(start, stop):
-        for d in range(2 * D):
-            z = x[i, d] + m[i, d]
-            e = exp_nonpositive(-abs(z))
-            saved[i, d] = (one if z >= 0 else e) / (one + e)
-        for d in range(D):
-            c = x[i, 2 * D + d] + saved[i, D + d] * m[i, 2 * D + d]
-            c = c if c > 0 else slope * c
-            saved[i, 2 * D + d] = c
-            saved[i, 3 * D + d] = m[i, 2 * D + d]
-            out[i, d] = c + saved[i, d] * (h[i, d] - c)
+def _sigmoid_of_sum(a, b, out):
+    one, zero = a.dtype.type(1), a.dtype.type(0)
+    for t in range(out.size):
+        z = a[t] + b[t]
+        e = exp_nonpositive(-abs(z))
+        out[t] = (one if z >= zero else e) / (one + e)
 
 
 @jit(fastmath={"reassoc", "contract", "nsz"})
-def gru_update_backward(grad, h, saved, slope, grad_x, grad_m, grad_h, start, stop):
-    one, D = h.dtype.type(1), h.shape[1]
-    for i in range(start, stop):
-        for d in range(D):
-            g, u, r, c = grad[i, d], saved[i, d], saved[i, D + d], saved[i, 2 * D + d]
-            grad_h[i, d] = g * u
-            gu = g * (h[i, d] - c) * u * (one - u)
-            gc = g * (one - u) * (one if c > 0 else slope)
-            gr = gc * saved[i, 3 * D + d] * r * (one - r)
-            grad_x[i, d], grad_x[i, D + d], grad_x[i, 2 * D + d] = gu, gr, gc
-            grad_m[i, d], grad_m[i, D + d], grad_m[i, 2 * D + d] = gu, gr, gc * r
+def gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h, slope, u, r, c, out, start, stop):
+    """Flat arrays: u = sigmoid(x_u + h_u), r alike, c = leaky_relu(x_c + r h_c)."""
+    _sigmoid_of_sum(x_u[start:stop], h_u[start:stop], u[start:stop])
+    _sigmoid_of_sum(x_r[start:stop], h_r[start:stop], r[start:stop])
+    for t in range(start, stop):
+        z = x_c[t] + r[t] * h_c[t]
+        c[t] = z if z > 0 else slope * z
+        out[t] = c[t] + u[t] * (h[t] - c[t])
+
+
+@jit(fastmath={"reassoc", "contract", "nsz"})
+def gru_update_backward(
+    grad, h_c, h, u, r, c, slope, grad_u, grad_r, grad_c, grad_hc, grad_h, start, stop
+):
+    one = h.dtype.type(1)
+    for t in range(start, stop):
+        g = grad[t]
+        grad_h[t] = g * u[t]
+        grad_u[t] = g * (h[t] - c[t]) * u[t] * (one - u[t])
+        before = g * (one - u[t]) * (one if c[t] > 0 else slope)
+        grad_c[t] = before
+        grad_r[t] = before * h_c[t] * r[t] * (one - r[t])
+        grad_hc[t] = before * r[t]

@@ -49,12 +49,16 @@ def _column_piece(n: int) -> int:
 
 
 def _piece(count: int, four_of: int) -> int:
-    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get as many each; all
-    in one where BLAS has threads of its own.
+    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get as many each; as
+    few of that size as will do where one thread has them all; all in one where BLAS has threads of
+    its own.
     """
     if count == 0 or not threads.blas_is_single_threaded():
         return max(1, count)
-    pieces = 4 * -(-count // four_of)
+    if threads.runs_on_one_thread():
+        pieces = -(-4 * count // four_of)
+    else:
+        pieces = 4 * -(-count // four_of)
     return max(32, -(-count // (16 * pieces)) * 16)
 
 

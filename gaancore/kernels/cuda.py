@@ -199,14 +199,34 @@ def scale_heads_backward(grad: Array, heads: Array, gates: Array) -> tuple[Array
     return grad_heads, grad_gates
 
 
+def gru_update_forward(
+    x_u: Array, x_r: Array, x_c: Array, h_u: Array, h_r: Array, h_c: Array, h: Array, slope: float
+) -> tuple[Array, Triple]:
+    given = (x_u, x_r, x_c, h_u, h_r, h_c, h)
+    u, r, c, out = (array_module(h).empty(h.shape, h.dtype) for _ in range(4))
+    args = (*given, i64(h.size), h.dtype.type(slope), u, r, c, out)
+    _launch_packs("gru_update_forward", h.size, given, *args, file="gru_update")
+    return out, (u, r, c)
+
+
+def gru_update_backward(grad: Array, h_c: Array, h: Array, saved: Triple, slope: float) -> Parts:
+    given = (grad, h_c, h, *saved)
+    grads = tuple(array_module(h).empty(h.shape, h.dtype) for _ in range(5))
+    args = (*given, i64(h.size), h.dtype.type(slope), *grads)
+    _launch_packs("gru_update_backward", h.size, given, *args, file="gru_update")
+    return grads
+
+
 def matmul(a: Array, b: Array) -> Array:
     return array_module(a).matmul(a, b)
 
 
-def _launch_packs(kernel: str, size: int, rows: tuple[Array, ...], *args: Any) -> None:
-    """Launch a kernel of elementwise.cu: a thread owns as many numbers as it loads of `rows`."""
+def _launch_packs(
+    kernel: str, size: int, rows: Parts, *args: Any, file: str = "elementwise"
+) -> None:
+    """Launch an elementwise kernel: a thread owns as many numbers as it loads of `rows`."""
     numbers, _, _ = share_out(*rows)
-    launch("elementwise", kernel, rows[0], size // numbers, *args, numbers=numbers)
+    launch(file, kernel, rows[0], size // numbers, *args, numbers=numbers)
 
 
 def linear_forward(parts: Parts, weight: Array, bias: Array, slope: float) -> Array:

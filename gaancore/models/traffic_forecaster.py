@@ -91,7 +91,7 @@ class TrafficForecaster(Module):
         """
         num_copies = inputs.shape[1] // copies.num_nodes
         states = self._encode(inputs, copies, num_copies)
-        block = copies.block(num_copies)
+        block, decoder = copies.block(num_copies), [cell.ready() for cell in self.decoder]
         predictions = [self.output(states[-1])] if self.released else []
         while len(predictions) < len(future):
             step = len(predictions)
@@ -104,7 +104,7 @@ class TrafficForecaster(Module):
             x = concat(before, future[step - self.released, :, 1:])
             if self.released:
                 x = self.embed_decoder(x)
-            for layer, cell in enumerate(self.decoder):
+            for layer, cell in enumerate(decoder):
                 states[layer] = x = cell(x, states[layer], block)
             predictions.append(self.output(x))
         return concat(*predictions)
@@ -121,11 +121,12 @@ class TrafficForecaster(Module):
             x = self.embed_encoder(x)
         states = []
         for cell in self.encoder:
+            ready = cell.ready()
             h = Tensor(np.zeros((n, cell.out_dim), inputs.dtype))
             hs = []
-            seen = split_rows(cell.see(x, every_step), count=history)
-            for seen_now, x_now in zip(seen, split_rows(x, count=history), strict=True):
-                h = cell.step(seen_now, x_now, h, block)
+            seen = [split_rows(part, count=history) for part in ready.see(x, every_step)]
+            for x_now, *seen_now in zip(split_rows(x, count=history), *seen, strict=True):
+                h = ready.step(seen_now, x_now, h, block)
                 hs.append(h)
             states.append(h)
             x = concat_rows(*hs)

@@ -43,9 +43,13 @@ class Aggregator(Module, ABC):
         self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=slope)
         self.x_first = x_first
 
-    @abstractmethod
     def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """(num_dst, out_dim), see above."""
+        return self.combine(x, self.gather(x, z, block, seed))
+
+    @abstractmethod
+    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+        """What reaches each node from its neighbours, (num_dst, gathered_dim)."""
 
     def combine(self, x: Tensor, gathered: Tensor) -> Tensor:
         return self.output(x, gathered) if self.x_first else self.output(gathered, x)
@@ -92,8 +96,8 @@ class Attention(Aggregator):
             seed=seed or 0,
         )
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        return self.combine(x, flatten_heads(self.attend(x, z, block, seed)))
+    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+        return flatten_heads(self.attend(x, z, block, seed))
 
 
 class GatedAttention(Attention):
@@ -130,9 +134,9 @@ class GatedAttention(Attention):
         gate = PaperGate if variant == "paper" else ReleasedGate
         self.gate = gate(x_dim, z_dim, gate_dim, num_heads, rng, mean_in_gate)
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads = self.attend(x, z, block, seed)
-        return self.combine(x, flatten_heads(scale_heads(heads, self.gate(x, z, block))))
+        return flatten_heads(scale_heads(heads, self.gate(x, z, block)))
 
 
 class Pooling(Aggregator):
@@ -154,8 +158,8 @@ class Pooling(Aggregator):
         self.value = Linear(z_dim, value_dim, rng, slope=SLOPE)
         self.pool = {"mean": segment_mean, "max": segment_max}[pool]
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        return self.combine(x, self.pool(self.value(z), block=block))
+    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+        return self.pool(self.value(z), block=block)
 
 
 class PairwiseSum(Aggregator):
@@ -185,13 +189,13 @@ class PairwiseSum(Aggregator):
         self.num_heads = num_heads
         self.activation = {"sigmoid": sigmoid, "tanh": tanh}[activation]
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         queries = split_heads(self.query(x), self.num_heads)
         keys = split_heads(self.key(z), self.num_heads)
         weights = self.activation(edge_dot(queries, keys, block=block))
         values = split_heads(self.value(z), self.num_heads)
         heads = segment_weighted_sum(weights, values, block=block)
-        return self.combine(x, flatten_heads(divide_by_degree(heads, block=block)))
+        return flatten_heads(divide_by_degree(heads, block=block))
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:

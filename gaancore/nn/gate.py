@@ -1,5 +1,8 @@
 """The gate: one number in (0, 1) for each node and head, from the node's surroundings (eq. 3)."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
 import numpy as np
 
 from gaancore.graph.block import Block
@@ -11,11 +14,30 @@ from gaancore.tensor import Tensor
 SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
 
 
-class PaperGate(Module):
+class Gate(Module, ABC):
+    """What both gates share: pool the neighbours, then open."""
+
+    max_branch: Linear
+    mean: bool
+
+    def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
+        """x (N, x_dim), z (S, z_dim) -> (N, num_heads)."""
+        return sigmoid(self.logits(x, self.pooled(z, block)))
+
+    def pooled(self, z: Tensor, block: Block) -> list[Tensor]:
+        """max_j FC_m(z_j), and mean_j z_j unless the gate leaves it out."""
+        largest = segment_max(self.max_branch(z), block=block)
+        return [largest, segment_mean(z, block=block)] if self.mean else [largest]
+
+    @abstractmethod
+    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+        """(N, num_heads) from a node's own features and its pooled neighbours."""
+
+
+class PaperGate(Gate):
     """g_i = sigmoid(FC_g(x_i ++ max_j FC_m(z_j) ++ mean_j z_j)), equation 3 as printed.
 
-    x (N, x_dim), z (S, z_dim) -> (N, num_heads). mean=False leaves the mean out of either gate, as
-    the paper does on METR-LA (section 5.3).
+    mean=False leaves the mean out of either gate, as the paper does on METR-LA (section 5.3).
     """
 
     def __init__(
@@ -31,11 +53,11 @@ class PaperGate(Module):
         self.output = Linear(x_dim + gate_dim + mean * z_dim, num_heads, rng)
         self.mean = mean
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
-        return sigmoid(self.output(x, *_pooled(self, z, block)))
+    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+        return self.output(x, *pooled)
 
 
-class ReleasedGate(Module):
+class ReleasedGate(Gate):
     """g_i = sigmoid(FC_g(h(FC_c(max_j FC_m(z_j) ++ mean_j z_j)))): what the parameter counts pin.
 
     The node's own x does not enter, a hidden layer of gate_dim does, and FC_g learns at a tenth of
@@ -56,11 +78,5 @@ class ReleasedGate(Module):
         self.output = Linear(gate_dim, num_heads, rng, lr_scale=0.1)
         self.mean = mean
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
-        return sigmoid(self.output(self.hidden(*_pooled(self, z, block))))
-
-
-def _pooled(gate: PaperGate | ReleasedGate, z: Tensor, block: Block) -> list[Tensor]:
-    """max_j FC_m(z_j), and mean_j z_j where the gate sees it."""
-    largest = segment_max(gate.max_branch(z), block=block)
-    return [largest, segment_mean(z, block=block)] if gate.mean else [largest]
+    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+        return self.output(self.hidden(*pooled))

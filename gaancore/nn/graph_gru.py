@@ -1,12 +1,13 @@
 """The Graph GRU (section 4.2, equation 7): a GRU whose products are aggregators over a graph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import Aggregator
 from gaancore.nn.gate import SLOPE
 from gaancore.nn.module import Module
-from gaancore.ops import concat, gru_update
+from gaancore.nn.side_by_side import SideBySide
+from gaancore.ops import concat, gru_update, split_columns
 from gaancore.tensor import Tensor
 
 MakeAggregator = Callable[[int, int, int], Aggregator]
@@ -35,18 +36,37 @@ class GraphGRUCell(Module):
         self.of_state = [make_aggregator(in_dim + out_dim, out_dim, width) for width in widths]
         self.out_dim = out_dim
 
-    def see(self, x: Tensor, block: Block) -> Tensor:
-        """A_x(x, x) of u, r and c side by side: (n, in_dim) -> (n, 3 * out_dim).
+    def ready(self) -> "ReadyCell":
+        """The cell as it is now, for any number of steps; make a new one in every training step."""
+        return ReadyCell(SideBySide(self.of_input), SideBySide(self.of_state))
 
-        It does not depend on the state: all steps of a known sequence can be seen at once.
+    def __call__(self, x: Tensor, h: Tensor, block: Block) -> Tensor:
+        """h' (n, out_dim) from x (n, in_dim) and h (n, out_dim)."""
+        return self.ready()(x, h, block)
+
+
+class ReadyCell:
+    """A cell whose aggregators of the same inputs are put together."""
+
+    def __init__(self, of_input: SideBySide, of_state: SideBySide) -> None:
+        self.of_input, self.of_state = of_input, of_state
+
+    def see(self, x: Tensor, block: Block) -> list[Tensor]:
+        """A_x(x, x) of u, r and c, each (n, out_dim), from x (n, in_dim).
+
+        They do not depend on the state: all steps of a known sequence can be seen at once.
         """
-        return concat(*(aggregator(x, x, block) for aggregator in self.of_input))
+        return _thirds(self.of_input(x, x, block))
 
-    def step(self, seen: Tensor, x: Tensor, h: Tensor, block: Block) -> Tensor:
+    def step(self, seen: Sequence[Tensor], x: Tensor, h: Tensor, block: Block) -> Tensor:
         """h' (n, out_dim) from seen = see(x), x (n, in_dim) and h (n, out_dim)."""
-        query = concat(x, h)
-        remembered = concat(*(aggregator(query, h, block) for aggregator in self.of_state))
-        return gru_update(seen, remembered, h, slope=SLOPE)
+        remembered = _thirds(self.of_state(concat(x, h), h, block))
+        return gru_update(*seen, *remembered, h, slope=SLOPE)
 
     def __call__(self, x: Tensor, h: Tensor, block: Block) -> Tensor:
         return self.step(self.see(x, block), x, h, block)
+
+
+def _thirds(outputs: list[Tensor]) -> list[Tensor]:
+    """The outputs of three aggregators, or of one that is three times as wide."""
+    return outputs if len(outputs) == 3 else split_columns(outputs[0], count=3)

@@ -1,7 +1,8 @@
 """Modules: a tree of named parameters, found by walking attributes."""
 
 from collections.abc import Iterator
-from typing import Self
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -48,6 +49,16 @@ class Module:
         for parameter in self.parameters():
             parameter.grad = None
 
+    def twin(self) -> Self:
+        """The same module with the same arrays, whose parameters gather gradients of their own.
+
+        For threads that go through one module at once; what moves the arrays moves both.
+        """
+        other = copy(self)
+        for name, value in vars(self).items():
+            setattr(other, name, _twin(value))
+        return other
+
     def astype(self, dtype: str) -> Self:
         """Hold every parameter in float32 or float64, in place; returns the module."""
         for parameter in self.parameters():
@@ -81,3 +92,13 @@ class Module:
                 )
         for name, parameter in mine.items():
             parameter.data[...] = to_device(state[name], device_of(parameter.data))
+
+
+def _twin(value: Any) -> Any:
+    if isinstance(value, Parameter):
+        return Parameter(value.data, value.lr_scale)
+    if isinstance(value, Module):
+        return value.twin()
+    if isinstance(value, list):
+        return [_twin(item) for item in value]
+    return value

@@ -22,7 +22,15 @@ from gaancore.ops.segment import (
     segment_softmax,
     segment_weighted_sum,
 )
-from gaancore.ops.shape import concat, concat_rows, first_rows, reshape, split_rows, total
+from gaancore.ops.shape import (
+    concat,
+    concat_rows,
+    first_rows,
+    reshape,
+    split_columns,
+    split_rows,
+    total,
+)
 
 __all__ = [
     "add",
@@ -48,6 +56,7 @@ __all__ = [
     "segment_weighted_sum",
     "sigmoid",
     "softmax_cross_entropy",
+    "split_columns",
     "split_rows",
     "subtract",
     "tanh",

@@ -40,9 +40,10 @@ def linear(*arrays: Array, slope: float = 1.0) -> tuple[Array, Backward]:
     expect_shape("linear", "bias", bias, (weight.shape[1],))
     kernels = kernels_for(weight)
     out = kernels.linear_forward(tuple(parts), weight, bias, slope)
+    kept = None if slope == 1 else out  # without an activation it does not matter what came out
 
     def backward(grad: Array) -> tuple[Array, ...]:
-        given = (grad, out, tuple(parts), weight, slope)
+        given = (grad, grad if kept is None else kept, tuple(parts), weight, slope)
         grad_parts, grad_weight, grad_bias = kernels.linear_backward(*given)
         return *grad_parts, grad_weight, grad_bias
 

@@ -8,26 +8,36 @@ from gaancore.tensor import Backward, primitive
 
 @primitive
 def gru_update(
-    of_input: Array, of_state: Array, h: Array, *, slope: float
-) -> tuple[Array, Backward]:
-    """A GRU's next state from what its input and its state contribute (GaAN eq. 7).
+    x_u: Array,
+    x_r: Array,
+    x_c: Array,
+    h_u: Array,
+    h_r: Array,
+    h_c: Array,
+    h: Array,
+    *,
+    slope: float,
+) -> tuple[Array, Backward]:  # fmt: skip
+    """A GRU's next state from what its input (x) and its state (h) contribute (GaAN eq. 7).
 
     u = sigmoid(x_u + h_u),  r = sigmoid(x_r + h_r),  c = leaky_relu(x_c + r * h_c)
     out = (1 - u) * c + u * h
 
-    of_input (N, 3 * D) is x_u ++ x_r ++ x_c, of_state (N, 3 * D) is h_u ++ h_r ++ h_c, h (N, D);
-    slope is what a negative candidate is multiplied by. Returns (N, D).
+    All (N, D); slope is what a negative candidate is multiplied by. Returns (N, D).
     Raises ShapeError if a shape or dtype does not fit.
     """
-    expect_floats("gru_update", of_input=of_input, of_state=of_state, h=h)
-    expect_shape("gru_update", "h", h, ("N", "D"))
-    wanted = (h.shape[0], 3 * h.shape[1])
-    expect_shape("gru_update", "of_input", of_input, wanted)
-    expect_shape("gru_update", "of_state", of_state, wanted)
+    parts = {"x_u": x_u, "x_r": x_r, "x_c": x_c, "h_u": h_u, "h_r": h_r, "h_c": h_c, "h": h}
+    expect_floats("gru_update", **parts)
+    expect_shape("gru_update", "x_u", x_u, ("N", "D"))
+    for name, part in parts.items():
+        expect_shape("gru_update", name, part, x_u.shape)
     kernels = kernels_for(h)
-    out, saved = kernels.gru_update_forward(of_input, of_state, h, slope)
+    out, saved = kernels.gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h, slope)
 
-    def backward(grad: Array) -> tuple[Array, Array, Array]:
-        return kernels.gru_update_backward(grad, h, saved, slope)
+    def backward(grad: Array) -> tuple[Array, ...]:
+        grad_u, grad_r, grad_c, grad_hc, grad_h = kernels.gru_update_backward(
+            grad, h_c, h, saved, slope
+        )
+        return grad_u, grad_r, grad_c, grad_u, grad_r, grad_hc, grad_h
 
     return out, backward

@@ -83,11 +83,34 @@ def split_rows(x: Array, *, count: int) -> tuple[list[Array], Backward]:
     """
     if x.shape[0] % count:
         raise ShapeError(f"split_rows: x: expected a multiple of {count} rows, got {x.shape[0]}")
-    xp, parts = array_module(x), list(x.reshape(count, -1, *x.shape[1:]))
+    xp, parts = array_module(x), list(x.reshape(count, x.shape[0] // count, *x.shape[1:]))
+    shape, dtype = parts[0].shape, x.dtype
 
     def backward(grads: list[Array | None]) -> tuple[Array]:
-        given = [xp.zeros_like(p) if g is None else g for g, p in zip(grads, parts, strict=True)]
-        return (xp.concatenate(given),)
+        return (xp.concatenate([xp.zeros(shape, dtype) if g is None else g for g in grads]),)
+
+    return parts, backward
+
+
+@primitive
+def split_columns(x: Array, *, count: int) -> tuple[list[Array], Backward]:
+    """x cut into `count` groups of columns of equal width.
+
+    x : (n, count * F). Returns a list of `count` arrays (n, F).
+    Raises ShapeError if the columns cannot be shared out evenly.
+    """
+    expect_shape("split_columns", "x", x, ("n", "F"))
+    if x.shape[1] % count:
+        raise ShapeError(
+            f"split_columns: x: expected a multiple of {count} columns, got {x.shape[1]}"
+        )
+    xp, width = array_module(x), x.shape[1] // count
+    parts = [xp.ascontiguousarray(x[:, i * width : (i + 1) * width]) for i in range(count)]
+    shape, dtype = parts[0].shape, x.dtype
+
+    def backward(grads: list[Array | None]) -> tuple[Array]:
+        given = [xp.zeros(shape, dtype) if g is None else g for g in grads]
+        return (xp.concatenate(given, axis=1),)
 
     return parts, backward
 

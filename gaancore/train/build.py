@@ -1,10 +1,13 @@
 """From settings to a model."""
 
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
+from gaancore.models.traffic_forecaster import FlatForecaster, TrafficForecaster
 from gaancore.seeding import generator
+from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.settings import Settings
 
 Model = NodeClassifier | FeedForward
+ForecastModel = TrafficForecaster | FlatForecaster
 
 
 def build_model(settings: Settings, num_features: int, num_classes: int) -> Model:
@@ -25,5 +28,26 @@ def build_model(settings: Settings, num_features: int, num_classes: int) -> Mode
         gate_dim=settings.gate_dim,
         dropout=settings.dropout,
         attention_dropout=settings.attention_dropout,
+        rng=rng,
+    )
+
+
+def build_forecaster(settings: ForecastSettings, num_inputs: int) -> ForecastModel:
+    """The same for forecasts from `num_inputs` channels a step."""
+    s, rng = settings, generator(settings.seed, "init")
+    if s.model == "fnn":
+        return FlatForecaster(
+            num_inputs, history=s.history, horizon=s.horizon, hidden_dim=s.fnn_dim, rng=rng
+        )
+    return TrafficForecaster(
+        num_inputs,
+        model=s.model,
+        variant=s.variant,
+        hidden_dim=s.hidden_dim,
+        num_layers=s.num_layers,
+        num_heads=s.num_heads,
+        key_dim=s.keys_per_head,
+        value_dim=s.values_per_head,
+        gate_dim=s.gate_dim,
         rng=rng,
     )

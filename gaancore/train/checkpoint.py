@@ -3,8 +3,8 @@
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,15 @@ def load_checkpoint(path: Path) -> tuple[Groups, dict[str, Any]]:
         return groups, note["facts"]
 
     return _read(path, read)
+
+
+@contextmanager
+def belongs_to_the_run(path: Path) -> Iterator[None]:
+    """Turn what goes wrong when a whole checkpoint is put in place into one line about its file."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: not a checkpoint of this run ({error})") from None
 
 
 def checksum(arrays: Iterable[np.ndarray]) -> int:

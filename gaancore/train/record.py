@@ -17,9 +17,13 @@ from typing import Any
 
 import gaancore
 from gaancore.data.dataset import NodeDataset
+from gaancore.data.traffic import TrafficDataset
 from gaancore.errors import DataError, SettingsError
 from gaancore.train.checkpoint import checksum, read_json, read_json_lines, write_json, write_whole
-from gaancore.train.settings import Settings, with_changes
+from gaancore.train.forecast_settings import ForecastSettings
+from gaancore.train.settings import Settings, task_settings, with_changes
+
+AnySettings = Settings | ForecastSettings
 
 
 class RunFolder:
@@ -33,7 +37,7 @@ class RunFolder:
         self.log_file = path / "log.jsonl"
         self.record_file = path / "record.json"
 
-    def create(self, settings: Settings, data: dict[str, Any]) -> None:
+    def create(self, settings: AnySettings, data: dict[str, Any]) -> None:
         """Make the folder and write down what was asked for.
 
         Raises SettingsError if a run is there already, DataError if it cannot be written.
@@ -50,12 +54,14 @@ class RunFolder:
             )
         write_json(self.settings_file, {"settings": asdict(settings), "data": data})
 
-    def read_settings(self) -> tuple[Settings, dict[str, Any]]:
+    def read_settings(self) -> tuple[AnySettings, dict[str, Any]]:
         """The settings and the data of the run. Raises DataError if they cannot be read."""
         content = read_json(self.settings_file)
         try:
             data = {name: content["data"][name] for name in ("path", "checksum")}
-            return with_changes(Settings(), ("settings", content["settings"])), data
+            data["sensor_ids"] = content["data"].get("sensor_ids")
+            default = default_settings(content["settings"]["task"])
+            return with_changes(default, ("settings", content["settings"])), data
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{self.settings_file}: damaged ({error})") from None
 
@@ -81,8 +87,17 @@ class RunFolder:
         return read_json_lines(self.log_file) if self.log_file.exists() else []
 
 
-def describe_data(dataset: NodeDataset) -> dict[str, Any]:
+def default_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> AnySettings:
+    """The settings of a task as the paper has them, with the changes of `layers`."""
+    if task == "metr-la":
+        return with_changes(ForecastSettings(), *layers)
+    return task_settings(task, *layers)
+
+
+def describe_data(dataset: NodeDataset | TrafficDataset) -> dict[str, Any]:
     """The `data` part of settings.json and record.json."""
+    if isinstance(dataset, TrafficDataset):
+        return _describe_traffic(dataset)
     graph = dataset.graph
     nodes = [dataset.features, dataset.labels, dataset.split]
     if dataset.graph_ids is not None:
@@ -101,6 +116,24 @@ def describe_data(dataset: NodeDataset) -> dict[str, Any]:
     if dataset.ceiling is not None:
         facts["ceiling_micro_f1"] = dataset.ceiling
     return facts
+
+
+def _describe_traffic(dataset: TrafficDataset) -> dict[str, Any]:
+    graph = dataset.graph
+    arrays = [graph.indptr, graph.indices, dataset.speeds, dataset.valid, dataset.stretches]
+    if dataset.time_of_day is not None:
+        arrays.append(dataset.time_of_day)
+    return {
+        "kind": dataset.kind,
+        "path": dataset.path,
+        "sensor_ids": list(dataset.sensor_ids),
+        "num_sensors": dataset.num_sensors,
+        "num_edges": graph.num_edges,
+        "num_steps": dataset.num_steps,
+        "missing_share": round(1 - float(dataset.valid.mean()), 6),
+        "checksum": f"{checksum(arrays):08x}",
+        "notes": list(dataset.notes),
+    }
 
 
 def versions() -> dict[str, str]:

@@ -10,13 +10,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-from gaancore.errors import DataError, TrainingError
+from gaancore.errors import TrainingError
 from gaancore.nn.module import Module
 from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
-from gaancore.train.checkpoint import Groups, load_checkpoint, save_checkpoint, write_json
+from gaancore.train.checkpoint import (
+    Groups,
+    belongs_to_the_run,
+    load_checkpoint,
+    save_checkpoint,
+    write_json,
+)
 from gaancore.train.process import peak_rss_mb, rss_mb
 from gaancore.train.record import RunFolder, versions
 
@@ -99,7 +104,7 @@ class Run(ABC):
         """Go back to the last saved step; a run that never saved one starts over."""
         if self.folder.last.exists():
             groups, facts = load_checkpoint(self.folder.last)
-            with _belongs_to_the_run(self.folder.last):
+            with belongs_to_the_run(self.folder.last):
                 self.model.load_state(groups["model"])
                 self.optimizer.load_state(groups["adam"])
                 self.progress = Progress(**facts["progress"])
@@ -193,7 +198,7 @@ class Run(ABC):
     def load_best(self) -> dict[str, Any]:
         """Put the best weights in place; returns what was noted with them."""
         groups, facts = load_checkpoint(self.folder.best)
-        with _belongs_to_the_run(self.folder.best):
+        with belongs_to_the_run(self.folder.best):
             self.model.load_state(groups["model"])
         return facts
 
@@ -231,12 +236,3 @@ def _naming(where: str) -> Iterator[None]:
         yield
     except TrainingError as error:
         raise TrainingError(f"{where}: {error}") from None
-
-
-@contextmanager
-def _belongs_to_the_run(path: Path) -> Iterator[None]:
-    """Turn what goes wrong when a whole checkpoint is put in place into one line about its file."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: not a checkpoint of this run ({error})") from None

@@ -1,10 +1,11 @@
 """Every choice of a run, with the paper's value and its place as the default."""
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gaancore.data.raw import SelfLoops, Unflagged
 from gaancore.errors import SettingsError
@@ -115,21 +116,24 @@ class Settings:
         return max(1, round(100 * 512 * steps_per_epoch / num_nodes))
 
 
-def with_changes(settings: Settings, *layers: tuple[str, dict[str, Any]]) -> Settings:
+AnySettings = TypeVar("AnySettings", bound=Any)  # a frozen dataclass of one task's settings
+
+
+def with_changes(settings: AnySettings, *layers: tuple[str, dict[str, Any]]) -> AnySettings:
     """`settings` with values replaced; strings are read as the field's type.
 
     layers : (what to blame in an error, such as a file name; {setting: value}); where two name the
              same setting, the later one wins. Only what comes out at the end has to be valid.
     Raises SettingsError for a name or value that is not valid.
     """
-    known = {f.name: f for f in fields(Settings)}
+    known = {f.name: f.default for f in fields(settings)}
     values: dict[str, Any] = {}
     blame: dict[str, str] = {}
     for where, changes in layers:
         for name, value in changes.items():
             if name not in known:
                 raise SettingsError(f"{where}: {name}: no such setting; known: {', '.join(known)}")
-            values[name] = _convert(where, name, value, type(getattr(settings, name)))
+            values[name] = _convert(where, name, value, known[name])
             blame[name] = where
     try:
         return replace(settings, **values)
@@ -192,17 +196,19 @@ def read_config(name: str) -> dict[str, Any]:
         raise SettingsError(f"{name}: not a TOML file: {error}") from None
 
 
-def differences(a: Settings, b: Settings) -> list[str]:
+def differences(a: Any, b: Any) -> list[str]:
     """`name: value in a, value in b` for each setting in which they differ."""
     mine, yours = asdict(a), asdict(b)
     return [f"{name}: {mine[name]} -> {yours[name]}" for name in mine if mine[name] != yours[name]]
 
 
-def _convert(where: str, name: str, value: Any, kind: type) -> Any:
+def _convert(where: str, name: str, value: Any, default: Any) -> Any:
+    """`value` as something of the type of `default`; a tuple's elements as its first one."""
+    kind = type(default)
     try:
         if kind is tuple:
             parts = value.split(",") if isinstance(value, str) else value
-            return tuple(_convert(where, name, part, int) for part in parts)
+            return tuple(_convert(where, name, part, default[0]) for part in parts)
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError
         if kind is str and not isinstance(value, str):
@@ -213,6 +219,31 @@ def _convert(where: str, name: str, value: Any, kind: type) -> Any:
         raise SettingsError(
             f"{where}: {name}: expected {meaning.get(kind, 'text')}, got {value!r}"
         ) from None
+
+
+def expect_choice(settings: Any, name: str, allowed: Sequence[str]) -> None:
+    """Raise SettingsError unless the setting is one of `allowed`."""
+    if getattr(settings, name) not in allowed:
+        raise SettingsError(
+            f"{name}: expected one of {', '.join(allowed)}, got {getattr(settings, name)!r}"
+        )
+
+
+def expect_at_least(settings: Any, least: int, *names: str) -> None:
+    """Raise SettingsError unless each of the settings is `least` or more, and not NaN."""
+    for name in names:
+        if not getattr(settings, name) >= least:
+            raise SettingsError(f"{name}: expected {least} or more, got {getattr(settings, name)}")
+
+
+def expect_rates(settings: Any) -> None:
+    """Raise SettingsError unless the learning rate can start, fall and stop falling."""
+    s = settings
+    if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):
+        raise SettingsError(
+            f"lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr {s.lr}, "
+            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}; set all three with --set"
+        )
 
 
 def _check(s: Settings) -> None:
@@ -226,33 +257,15 @@ def _check(s: Settings) -> None:
         "unflagged": ("drop", "train", "error"),
     }
     for name, allowed in choices.items():
-        if getattr(s, name) not in allowed:
-            raise SettingsError(
-                f"{name}: expected one of {', '.join(allowed)}, got {getattr(s, name)!r}"
-            )
+        expect_choice(s, name, allowed)
     positive = ("embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
-    for name in (*positive, "batch_size"):
-        if getattr(s, name) < 1:
-            raise SettingsError(f"{name}: expected 1 or more, got {getattr(s, name)}")
-    for name in (
-        "first_heads",
-        "value_dim",
-        "seed",
-        "epochs",
-        "decay_patience",
-        "stop_patience",
-        "clip_norm",
-    ):
-        if not getattr(s, name) >= 0:  # NaN is not
-            raise SettingsError(f"{name}: expected 0 or more, got {getattr(s, name)}")
+    expect_at_least(s, 1, *positive, "batch_size")
+    counts = ("first_heads", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
+    expect_at_least(s, 0, *counts, "clip_norm")
     for name in ("dropout", "attention_dropout", "edge_dropout", "lr_cooldown"):
         if not 0 <= getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 0 <= value < 1, got {getattr(s, name)}")
-    if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):
-        raise SettingsError(
-            f"lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr {s.lr}, "
-            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}; set all three with --set"
-        )
+    expect_rates(s)
     if s.lr_cooldown and not s.epochs:
         raise SettingsError("lr_cooldown: needs a number of epochs to count back from; set epochs")
     if s.model != "fnn" and not s.fanouts:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from gaancore.cli.data import SYNTHETIC_EPOCHS
 from small_run import contents, small_dataset, small_options, write_small_npz
 
 from gaancore.models.node_classifier import MODELS
@@ -34,7 +35,7 @@ def test_without_data_the_first_and_last_line_and_the_record_say_synthetic(gaanc
 
 
 def test_a_run_on_built_in_data_ends_by_itself(gaancore, tmp_path, monkeypatch):
-    monkeypatch.setattr("gaancore.cli.train.SYNTHETIC_EPOCHS", {"ppi": 1})
+    monkeypatch.setitem(SYNTHETIC_EPOCHS, "ppi", 1)
     options = [option for option in TINY if "epochs" not in option]
     assert gaancore("train", *options, "--out", "run").code == 0
     assert record(tmp_path / "run")["epochs"] == 1

@@ -18,7 +18,7 @@ from small_files import (
     write_npz,
 )
 
-from gaancore.data import TEST, TRAIN, VALIDATION, NodeDataset, find_ppi, load_ppi
+from gaancore.data import TEST, TRAIN, VALIDATION, NodeDataset, find_dataset, load_ppi
 from gaancore.data.layouts import read_layout
 from gaancore.data.raw import make_dataset
 from gaancore.errors import DataError, SettingsError
@@ -223,19 +223,19 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
         load_ppi(path, unflagged="maybe")  # type: ignore[arg-type]
 
 
-def test_find_ppi_looks_in_the_users_data_folder(
+def test_a_dataset_is_looked_for_in_the_users_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in ("XDG_DATA_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(variable, str(tmp_path / "share"))
     monkeypatch.delenv("GAANCORE_DATA", raising=False)
-    assert find_ppi() is None
+    assert find_dataset("ppi") is None
     in_share = _new_folder(tmp_path, "share/gaancore/ppi")
-    assert find_ppi() == in_share
+    assert find_dataset("ppi") == in_share
     monkeypatch.setenv("GAANCORE_DATA", str(tmp_path / "mine"))
-    assert find_ppi() is None
+    assert find_dataset("ppi") is None
     in_mine = _new_folder(tmp_path, "mine/ppi")
-    assert find_ppi() == in_mine
+    assert find_dataset("ppi") == in_mine
 
 
 def test_the_official_toy_ppi_has_its_known_counts(shared_data: Path) -> None:

@@ -182,3 +182,34 @@ def test_adam_moves_a_parameter_as_its_authors_wrote_it(kernels, dtype):
         corrected = first / (1 - beta1**step), second / (1 - beta2**step)
         theta -= rate * corrected[0] / (np.sqrt(corrected[1]) + eps)
     assert_allclose(p, theta, **tolerance(dtype))
+
+
+@DTYPES
+@pytest.mark.parametrize(("rows", "D"), [(0, 3), (1, 1), (7, 5), (130, 64)])
+def test_gru_update_is_its_formula_and_its_gradients_are_the_formulas(kernels, dtype, rows, D):
+    parts = [3 * numbers(dtype, rows, D, seed=seed) for seed in range(7)]
+    grad, (x_u, x_r, x_c, h_u, h_r, h_c, h) = numbers(dtype, rows, D, seed=8), parts
+    u, r = 1 / (1 + np.exp(-x_u - h_u)), 1 / (1 + np.exp(-x_r - h_r))
+    before = x_c + r * h_c
+    c = np.where(before > 0, before, 0.1 * before)
+    out, saved = kernels.gru_update_forward(*parts, 0.1)
+    assert_allclose(out, (1 - u) * c + u * h, **tolerance(dtype))
+    grad_c = grad * (1 - u) * np.where(before > 0, 1, 0.1)
+    expected = (
+        grad * (h - c) * u * (1 - u), grad_c * h_c * r * (1 - r), grad_c, grad_c * r, grad * u,
+    )  # fmt: skip
+    for found, wanted in zip(
+        kernels.gru_update_backward(grad, h_c, h, saved, 0.1), expected, strict=True
+    ):
+        assert found.dtype == dtype
+        assert_allclose(found, wanted, **tolerance(dtype))
+
+
+def test_gru_update_of_huge_sums_opens_or_shuts_and_never_overflows(kernels):
+    huge, one = np.full((1, 2), 3e38, np.float32), np.ones((1, 2), np.float32)
+    zero = np.zeros((1, 2), np.float32)
+    with np.errstate(all="raise"):
+        kept, _ = kernels.gru_update_forward(huge, zero, one, zero, zero, zero, 5 * one, 0.1)
+        new, _ = kernels.gru_update_forward(-huge, zero, one, zero, zero, zero, 5 * one, 0.1)
+    assert_array_equal(kept, 5 * one)
+    assert_array_equal(new, one)

@@ -83,6 +83,13 @@ def scale_heads(kernels, links, transpose):
     return out, *kernels.scale_heads_backward(numbers(S, K, D), heads, gates)
 
 
+def gru_update(kernels, links, transpose):
+    parts = [numbers(S, 7 * F)[:, i * F : (i + 1) * F].copy() for i in range(7)]
+    out, saved = kernels.gru_update_forward(*parts, 0.1)
+    grads = kernels.gru_update_backward(numbers(S, F), *parts[-2:], saved, 0.1)
+    return out, *saved, *grads
+
+
 def dropout(kernels, links, transpose):
     return (kernels.dropout(numbers(S, F), 0.5, SEED),)
 
@@ -108,7 +115,7 @@ EVERY_KERNEL = pytest.mark.parametrize(
     "work",
     [
         softmax, weighted_sum, edge_dot, mean, maximum, attention,
-        linear, matmul, scale_heads, dropout, bce_with_logits, softmax_cross_entropy,
+        linear, matmul, scale_heads, gru_update, dropout, bce_with_logits, softmax_cross_entropy,
         adam_step,
     ],
     ids=lambda work: work.__name__,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from gaancore.errors import ShapeError
 from gaancore.nn.linear import Linear
@@ -103,3 +104,14 @@ def test_linear_is_its_equation(slope):
     before = x @ layer.weight.data + layer.bias.data
     expected = np.where(before > 0, before, slope * before)
     assert np.allclose(layer(Tensor(x)).data, expected, rtol=1e-12)
+
+
+def test_a_twin_has_the_same_arrays_and_gradients_of_its_own():
+    rng = np.random.default_rng(0)
+    one = Linear(2, 3, rng, lr_scale=0.1)
+    other = one.twin()
+    total(other(Tensor(np.ones((4, 2), np.float32)))).backward()
+    assert one.weight.grad is None
+    assert other.weight.data is one.weight.data
+    assert other.weight.lr_scale == 0.1
+    assert_array_equal(other.bias.grad, np.full(3, 4, np.float32))

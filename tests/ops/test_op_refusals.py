@@ -58,6 +58,15 @@ SHAPES = [
     (ops.linear, [f(5, 2), f(5, 1), f(2, 4), f(4)], {}, "weight: expected (3, G), got (2, 4)"),
     (ops.concat, [f(2, 3), f(3, 3)], {}, "part 1: expected (2, F), got (3, 3)"),
     (ops.first_rows, [f(2, 3)], {"count": 3}, "x: expected at least 3 rows, got 2"),
+    (ops.split_rows, [f(5, 3)], {"count": 2}, "x: expected a multiple of 2 rows, got 5"),
+    (ops.split_columns, [f(3)], {"count": 3}, "x: expected (n, F), got (3,)"),
+    (ops.split_columns, [f(3, 5)], {"count": 2}, "x: expected a multiple of 2 columns, got 5"),
+    (ops.concat_rows, [f(2, 3), f(2, 4)], {}, "part 1: expected (n, 3), got (2, 4)"),
+    (ops.gru_update, [f(2, 3)] * 6 + [f(2, 4)], {"slope": 0.1}, "h: expected (2, 3), got (2, 4)"),
+    (ops.masked_absolute_error, [f(2), f(3), f(2)], {"count": 1},
+     "targets: expected (2,), got (3,)"),
+    (ops.masked_absolute_error, [f(2), f(2), f(2)], {"count": 1},
+     "mask: expected bool, got float32"),
     (ops.bce_with_logits, [f(2), u8(2)], {}, "logits: expected (N, C), got (2,)"),
     (ops.bce_with_logits, [f(2, 3), u8(2, 1)], {}, "targets: expected (2, 3), got (2, 1)"),
     (ops.bce_with_logits, [f(2, 3), f(2, 3)], {}, "targets: expected uint8, got float32"),
@@ -81,6 +90,9 @@ FLOATS = [
     (ops.dropout, [(2,)], {"rate": 0.5, "seed": 0}, ["x"]),
     (ops.scale_heads, [(2, 3, 4), (2, 3)], {}, ["heads", "gates"]),
     (ops.total, [(2,)], {}, ["x"]),
+    (ops.concat_rows, [(2,), (2,)], {}, ["part 0", "part 1"]),
+    (ops.gru_update, [(2, 3)] * 7, {"slope": 0.1},
+     ["x_u", "x_r", "x_c", "h_u", "h_r", "h_c", "h"]),
     (ops.concat, [(2,), (2,)], {}, ["part 0", "part 1"]),
     (ops.matmul, [(2, 3), (3, 2)], {}, ["a", "b"]),
     (ops.linear, [(2, 3), (3, 4), (4,)], {}, ["x", "weight", "bias"]),
@@ -143,6 +155,6 @@ def test_a_rate_of_dropout_outside_0_to_1_is_refused(rate):
 
 
 def test_the_table_of_dtypes_leaves_out_no_op_that_computes():
-    moves = {"reshape", "first_rows"}
-    losses = {"bce_with_logits", "softmax_cross_entropy"}
+    moves = {"reshape", "first_rows", "split_rows", "split_columns"}
+    losses = {"bce_with_logits", "softmax_cross_entropy", "masked_absolute_error"}
     assert {op.__name__ for op, *_ in FLOATS} == set(ops.__all__) - moves - losses

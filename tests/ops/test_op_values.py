@@ -6,7 +6,7 @@ neighbour at all.
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gaancore import ops
 from gaancore.graph import Block
@@ -201,3 +201,31 @@ def test_arrays_that_are_views_give_the_same_as_their_copies():
     found = ops.segment_attention(queries, keys, values, block=BLOCK).data
     copies = [x.copy(order="C") for x in (queries, keys, values)]
     assert np.array_equal(found, ops.segment_attention(*copies, block=BLOCK).data)
+
+
+def test_the_masked_error_is_over_what_is_there_whatever_stands_elsewhere():
+    predictions = Tensor(np.array([1.0, 2.0, 5.0]), requires_grad=True)
+    targets, mask = np.array([3.0, np.nan, 4.0]), np.array([True, False, True])
+    loss = ops.masked_absolute_error(predictions, targets, mask, count=2)
+    assert float(loss.data) == (2 + 1) / 2
+    loss.backward()
+    assert_array_equal(predictions.grad, [-0.5, 0, 0.5])
+
+
+def test_the_masked_error_of_nothing_is_zero_without_a_gradient():
+    predictions = Tensor(np.array([1.0, 2.0]), requires_grad=True)
+    loss = ops.masked_absolute_error(predictions, np.zeros(2), np.zeros(2, bool), count=0)
+    loss.backward()
+    assert float(loss.data) == 0
+    assert_array_equal(predictions.grad, [0, 0])
+
+
+def test_a_part_that_nothing_is_made_of_gets_a_gradient_of_zero():
+    x = Tensor(np.arange(6.0).reshape(3, 2), requires_grad=True)
+    first, _, last = ops.split_rows(x, count=3)
+    assert_array_equal(last.data, [[4, 5]])
+    ops.total(ops.multiply(first, last)).backward()
+    assert_array_equal(x.grad, [[4, 5], [0, 0], [0, 1]])
+    left, right = ops.split_columns(x, count=2)
+    assert_array_equal(left.data, [[0], [2], [4]])
+    assert_array_equal(right.data, [[1], [3], [5]])

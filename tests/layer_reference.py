@@ -34,9 +34,10 @@ def gate(layer, variant: str, x_i: np.ndarray, z: np.ndarray) -> np.ndarray:
     mean = np.zeros(layer.max_branch.weight.shape[0])
     if len(z):
         largest, mean = fc(layer.max_branch, z).max(axis=0), z.mean(axis=0)
+    pooled = [largest, mean] if layer.mean else [largest]
     if variant == "paper":
-        return sigmoid(fc(layer.output, np.concatenate([x_i, largest, mean])))
-    return sigmoid(fc(layer.output, h(fc(layer.hidden, np.concatenate([largest, mean])))))
+        return sigmoid(fc(layer.output, np.concatenate([x_i, *pooled])))
+    return sigmoid(fc(layer.output, h(fc(layer.hidden, np.concatenate(pooled)))))
 
 
 def heads(layer, x_i: np.ndarray, z: np.ndarray, weigh) -> list[np.ndarray]:
@@ -81,5 +82,18 @@ def aggregate(
     for i in range(block.num_dst):
         gathered = gather(model, layer, variant, x[i], neighbours(block, z, i))
         both = [x[i], gathered] if variant == "paper" else [gathered, x[i]]
-        out.append(h(fc(layer.output, np.concatenate(both))))
+        before = fc(layer.output, np.concatenate(both))
+        out.append(before if layer.output.slope == 1 else h(before))
     return np.array(out).reshape(block.num_dst, layer.output.bias.shape[0])
+
+
+def graph_gru_cell(model: str, cell, variant: str, x, state, block: Block) -> np.ndarray:
+    """Equation 7: the next state of every node."""
+    both = np.concatenate([x, state], axis=1)
+    of_x = [aggregate(model, layer, variant, x, x, block) for layer in cell.of_input]
+    of_h = [aggregate(model, layer, variant, both, state, block) for layer in cell.of_state]
+    if variant == "released":  # one aggregator, three times as wide
+        (of_x,), (of_h,) = of_x, of_h
+        of_x, of_h = np.split(of_x, 3, axis=1), np.split(of_h, 3, axis=1)
+    u, r = sigmoid(of_x[0] + of_h[0]), sigmoid(of_x[1] + of_h[1])
+    return (1 - u) * h(of_x[2] + r * of_h[2]) + u * state

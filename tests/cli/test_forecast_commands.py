@@ -1,0 +1,151 @@
+"""`gaancore train --task metr-la`, `evaluate`, `forecast` and `plot`, from files to files."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gaancore.cli.data import SYNTHETIC_EPOCHS
+from small_run import small_options, write_small_npz
+from small_traffic_run import forecast_run, small_roads, small_traffic_options
+
+from gaancore.train.record import RunFolder
+from gaancore.train.speed_forecaster import load_forecaster
+
+OPTIONS = small_traffic_options(epochs=1)
+
+
+@pytest.fixture
+def roads(tmp_path) -> Path:
+    """The small roads in files: speeds with times and ids, and arcs."""
+    data, folder = small_roads(), tmp_path / "roads"
+    folder.mkdir()
+    write_speeds(folder / "speeds.csv", data.num_steps)
+    src, dst = data.graph.edges()
+    with (folder / "edges.csv").open("w", encoding="utf-8") as file:
+        file.write("from,to\n")
+        for a, b in zip(src, dst, strict=True):
+            file.write(f"{data.sensor_ids[a]},{data.sensor_ids[b]}\n")
+    return folder
+
+
+def write_speeds(path: Path, num_steps: int, ids: tuple[str, ...] | None = None) -> Path:
+    data = small_roads()
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["time", *(ids or data.sensor_ids)])
+        for time, speeds in zip(data.times[:num_steps], data.speeds, strict=False):
+            rows.writerow([time, *speeds])
+    return path
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, tmp_path):
+    outcome = gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "6 sensors" in outcome.out
+    for name in ("15 min", "last value", "historical", "MAE = mean |p - y|"):
+        assert name in outcome.out
+    record = json.loads((tmp_path / "run" / "record.json").read_text(encoding="utf-8"))
+
+    scores = json.loads(gaancore("evaluate", "run", "--json").out)
+    assert scores["test"] == record["test"]
+    assert scores["validation"] == record["validation"]
+
+    assert gaancore("forecast", "--run", "run", "--out", "ahead.csv").code == 0
+    header, *rows = read_csv(tmp_path / "ahead.csv")
+    assert header == ["time", *small_roads().sensor_ids]
+    step = small_roads().times[1] - small_roads().times[0]
+    assert [row[0] for row in rows] == [
+        str(small_roads().times[-1] + (ahead + 1) * step) for ahead in range(3)
+    ]
+    latest = load_forecaster(RunFolder(tmp_path / "run"), small_roads()).latest()
+    np.testing.assert_allclose(np.array(rows)[:, 1:].astype(float), latest, atol=5.1e-5)
+
+    assert gaancore("plot", "run", "--sensor", "road0-1").code == 0
+    found = {path.name for path in (tmp_path / "run" / "plots").iterdir()}
+    pictures = ("forecast-road0-1", "error-by-step", "error-by-hour")
+    assert found == {f"{name}.{kind}" for name in pictures for kind in ("png", "svg")}
+    svg = (tmp_path / "run" / "plots" / "error-by-step.svg").read_text(encoding="utf-8")
+    assert svg.startswith("<?xml")
+
+
+def test_a_forecast_of_newer_rows_begins_after_the_last_of_them(gaancore, roads, tmp_path):
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "edges.csv").write_bytes((roads / "edges.csv").read_bytes())
+    write_speeds(tmp_path / "new" / "speeds.csv", 40)
+    assert gaancore("forecast", "--run", "run", "--data", "new").code == 0
+    rows = read_csv(tmp_path / "next_hour.csv")
+    assert [row[0] for row in rows[1:]] == [str(time) for time in small_roads().times[40:43]]
+
+
+def test_without_data_a_forecasting_run_says_synthetic_first_and_last(gaancore, monkeypatch):
+    monkeypatch.setitem(SYNTHETIC_EPOCHS, "metr-la", 1)
+    monkeypatch.setattr("gaancore.cli.data.synthetic_traffic", lambda num_days: small_roads())
+    options = [x for x in small_traffic_options(model="fnn") if "epochs" not in x]
+    outcome = gaancore("train", "--task", "metr-la", *options)
+    assert outcome.code == 0
+    for line in (outcome.lines[0], outcome.lines[-1]):
+        assert line.startswith("SYNTHETIC data: no --data was given and no METR-LA was found")
+    assert "best epoch 1 of 1" in outcome.out
+
+
+def test_the_quiet_command_prints_the_mean_errors_alone(gaancore, roads):
+    command = ["train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run", "--quiet"]
+    (line,) = gaancore(*command).lines
+    assert line.startswith("run: test MAE ")
+
+
+def test_a_resumed_command_keeps_its_settings(gaancore, refused, roads):
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    assert gaancore("train", "--resume", "run", "--quiet").code == 0
+    line = refused("train", "--resume", "run", "--set", "horizon=2")
+    assert "these differ: horizon: 3 -> 2" in line
+
+
+def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads, tmp_path):
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    (tmp_path / "new").mkdir()
+    edges = (roads / "edges.csv").read_text(encoding="utf-8")
+    renamed = edges.replace("road0-0", "road9-9")
+    (tmp_path / "new" / "edges.csv").write_text(renamed, encoding="utf-8")
+    ids = ("road9-9", *small_roads().sensor_ids[1:])
+    write_speeds(tmp_path / "new" / "speeds.csv", 40, ids)
+    assert "trained on: road0-0, road9-9" in refused("forecast", "--run", "run", "--data", "new")
+    assert "nowhere/settings.json: no such file" in refused("forecast", "--run", "nowhere")
+    assert "x: no such sensor; known: road0-0" in refused("plot", "run", "--sensor", "x")
+    assert not (tmp_path / "next_hour.csv").exists()
+    assert not (tmp_path / "run" / "plots").exists()
+
+
+def test_a_run_of_another_task_neither_forecasts_nor_is_drawn(gaancore, refused, tmp_path):
+    write_small_npz(tmp_path / "small.npz")
+    tiny = small_options(epochs=1, batch_size=600)
+    gaancore("train", "--data", "small.npz", *tiny, "--out", "ppi")
+    assert refused("forecast", "--run", "ppi").startswith("ppi: not a run of task metr-la")
+    assert refused("plot", "ppi").startswith("ppi: not a run of task metr-la")
+
+
+def test_a_setting_of_another_task_is_refused(refused, roads):
+    line = refused("train", "--task", "metr-la", "--data", roads, "--fanouts", "3,3")
+    assert line.startswith("--fanouts: fanouts: no such setting")
+
+
+def test_killed_between_steps_and_resumed_a_run_ends_as_if_nothing_had_been(tmp_path):
+    """The same as for a process that is killed: what was not saved is done again."""
+    run = forecast_run(tmp_path / "straight")
+    run.start()
+    expected = run.train()["test"]
+    killed = forecast_run(tmp_path / "killed")
+    killed.start()
+    for _ in range(3):
+        killed._train_step()
+        killed.progress.step += 1
+    again = forecast_run(tmp_path / "killed")
+    again.resume()
+    assert again.train()["test"] == expected
