@@ -11,7 +11,7 @@ from gaancore.doctor import plain_loops as plain
 from gaancore.graph.block import Block
 
 DEGREES = (0, 1, 2, 31, 0, 33, 600, 5, 0)  # 600: long enough that a GPU cuts the row into pieces
-SOURCES, K, A, D, F, G, C = 40, 2, 24, 32, 64, 48, 7
+SOURCES, K, A, D, F, G, H, C = 40, 2, 24, 32, 64, 48, 16, 7
 SCALE, SLOPE, RATE, SEED = 1 / A, 0.1, 0.25, 7
 ADAM = (0.01, 0.9, 0.999, 1e-8, 3)  # rate, beta1, beta2, eps, step
 
@@ -54,6 +54,10 @@ def make_arrays() -> dict[str, np.ndarray]:
         "logits": normal(SOURCES, C),
         "targets": rng.integers(0, 2, (SOURCES, C)).astype(np.uint8),
         "classes": rng.integers(0, C, SOURCES),
+        "of_input": normal(SOURCES, 3 * H),
+        "of_state": normal(SOURCES, 3 * H),
+        "state": normal(SOURCES, H),
+        "state_grad": normal(SOURCES, H),
     }
 
 
@@ -84,6 +88,11 @@ def _linear_backward(kernels: Any, x: Given) -> Results:
     out = kernels.linear_forward(parts, x.weight, x.bias, SLOPE)
     grad_parts, *grads = kernels.linear_backward(x.outputs_grad, out, parts, x.weight, SLOPE)
     return *grad_parts, *grads
+
+
+def _gru_backward(kernels: Any, x: Given) -> Results:
+    _, saved = kernels.gru_update_forward(x.of_input, x.of_state, x.state, SLOPE)
+    return kernels.gru_update_backward(x.state_grad, x.state, saved, SLOPE)
 
 
 def _dropout(kernels: Any, x: Given) -> Results:
@@ -182,6 +191,14 @@ CHECKS: dict[str, Check] = {
     "softmax_cross_entropy": (
         lambda k, x: k.softmax_cross_entropy(x.logits, x.classes),
         lambda x: plain.softmax_cross_entropy(x.logits, x.classes),
+    ),
+    "gru_update_forward": (
+        lambda k, x: k.gru_update_forward(x.of_input, x.of_state, x.state, SLOPE)[:1],
+        lambda x: (plain.gru_update(x.of_input, x.of_state, x.state, SLOPE),),
+    ),
+    "gru_update_backward": (
+        _gru_backward,
+        lambda x: plain.gru_update_gradients(x.state_grad, x.of_input, x.of_state, x.state, SLOPE),
     ),
     "adam_step": (_adam_step, lambda x: plain.adam_step(x.bias, x.outputs_grad[0], *ADAM)),
 }
