@@ -12,6 +12,7 @@ from gaancore.graph.block import Block
 
 DEGREES = (0, 1, 2, 31, 0, 33, 600, 5, 0)  # 600: long enough that a GPU cuts the row into pieces
 SOURCES, K, A, D, F, G, H, C = 40, 2, 24, 32, 64, 48, 16, 7
+GRU_PARTS = ("x_u", "x_r", "x_c", "h_u", "h_r", "h_c")
 SCALE, SLOPE, RATE, SEED = 1 / A, 0.1, 0.25, 7
 ADAM = (0.01, 0.9, 0.999, 1e-8, 3)  # rate, beta1, beta2, eps, step
 
@@ -54,8 +55,7 @@ def make_arrays() -> dict[str, np.ndarray]:
         "logits": normal(SOURCES, C),
         "targets": rng.integers(0, 2, (SOURCES, C)).astype(np.uint8),
         "classes": rng.integers(0, C, SOURCES),
-        "of_input": normal(SOURCES, 3 * H),
-        "of_state": normal(SOURCES, 3 * H),
+        **{name: normal(SOURCES, H) for name in GRU_PARTS},
         "state": normal(SOURCES, H),
         "state_grad": normal(SOURCES, H),
     }
@@ -90,9 +90,13 @@ def _linear_backward(kernels: Any, x: Given) -> Results:
     return *grad_parts, *grads
 
 
+def _gru_parts(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
+    return x.x_u, x.x_r, x.x_c, x.h_u, x.h_r, x.h_c
+
+
 def _gru_backward(kernels: Any, x: Given) -> Results:
-    _, saved = kernels.gru_update_forward(x.of_input, x.of_state, x.state, SLOPE)
-    return kernels.gru_update_backward(x.state_grad, x.state, saved, SLOPE)
+    _, saved = kernels.gru_update_forward(*_gru_parts(x), x.state, SLOPE)
+    return kernels.gru_update_backward(x.state_grad, x.h_c, x.state, saved, SLOPE)
 
 
 def _dropout(kernels: Any, x: Given) -> Results:
@@ -193,12 +197,12 @@ CHECKS: dict[str, Check] = {
         lambda x: plain.softmax_cross_entropy(x.logits, x.classes),
     ),
     "gru_update_forward": (
-        lambda k, x: k.gru_update_forward(x.of_input, x.of_state, x.state, SLOPE)[:1],
-        lambda x: (plain.gru_update(x.of_input, x.of_state, x.state, SLOPE),),
+        lambda k, x: k.gru_update_forward(*_gru_parts(x), x.state, SLOPE)[:1],
+        lambda x: (plain.gru_update(*_gru_parts(x), x.state, SLOPE),),
     ),
     "gru_update_backward": (
         _gru_backward,
-        lambda x: plain.gru_update_gradients(x.state_grad, x.of_input, x.of_state, x.state, SLOPE),
+        lambda x: plain.gru_update_gradients(x.state_grad, *_gru_parts(x), x.state, SLOPE),
     ),
     "adam_step": (_adam_step, lambda x: plain.adam_step(x.bias, x.outputs_grad[0], *ADAM)),
 }

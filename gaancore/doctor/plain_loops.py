@@ -147,26 +147,26 @@ def softmax_cross_entropy(logits: Array, classes: Array) -> tuple[Array, Array]:
     return -np.log(weights[chosen == 1]).sum(), weights - chosen
 
 
-def gru_update(of_input: Array, of_state: Array, state: Array, slope: float) -> Array:
-    """(1 - u) c + u h; what is given has the columns of u, r and c side by side."""
-    (xu, xr, xc), (hu, hr, hc) = (np.split(x, 3, axis=1) for x in (of_input, of_state))
+def gru_update(
+    xu: Array, xr: Array, xc: Array, hu: Array, hr: Array, hc: Array, state: Array, slope: float
+) -> Array:
+    """(1 - u) c + u h."""
     u, r = 1 / (1 + np.exp(-xu - hu)), 1 / (1 + np.exp(-xr - hr))
     c = xc + r * hc
     return (1 - u) * np.where(c > 0, c, slope * c) + u * state
 
 
 def gru_update_gradients(
-    grad: Array, of_input: Array, of_state: Array, state: Array, slope: float
-) -> tuple[Array, Array, Array]:
-    """With respect to of_input, of_state and state."""
-    (xu, xr, xc), (hu, hr, hc) = (np.split(x, 3, axis=1) for x in (of_input, of_state))
+    grad: Array, xu: Array, xr: Array, xc: Array, hu: Array, hr: Array, hc: Array, state: Array,
+    slope: float,
+) -> tuple[Array, ...]:  # fmt: skip
+    """With respect to xu (and hu), xr (and hr), xc, hc and the state."""
     u, r = 1 / (1 + np.exp(-xu - hu)), 1 / (1 + np.exp(-xr - hr))
     before = xc + r * hc
     c = np.where(before > 0, before, slope * before)
     by_c = grad * (1 - u) * np.where(before > 0, 1, slope)
     by_u, by_r = grad * (state - c) * u * (1 - u), by_c * hc * r * (1 - r)
-    gates = [by_u, by_r]
-    return np.hstack([*gates, by_c]), np.hstack([*gates, by_c * r]), grad * u
+    return by_u, by_r, by_c, by_c * r, grad * u
 
 
 def adam_step(
