@@ -26,8 +26,8 @@ TASKS = (*NODE_TASKS, "metr-la")
 
 # A run on built-in data that names no number of epochs does so many; where nodes are classified it
 # validates after each: the paper's patience is made for sets that are far larger.
-SYNTHETIC_EPOCHS = {"ppi": 80, "reddit": 40, "metr-la": 12}
-SYNTHETIC_DAYS = 5  # of traffic
+SYNTHETIC_EPOCHS = {"ppi": 80, "reddit": 40, "metr-la": 6}
+SYNTHETIC_DAYS = 3  # of traffic
 SYNTHETIC_NOTES = {
     "ppi": (
         "SYNTHETIC data: no --data was given and no PPI was found, so this trains on a built-in "
