@@ -194,28 +194,28 @@ class Torch(Library):
 class _WeightedSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, weights: Any, values: Any, library: Torch) -> Any:
-        ctx.library = library
+        ctx.backend = library
         ctx.save_for_backward(weights, values)
         return library.products(weights, values)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         weights, values = ctx.saved_tensors
-        given = ctx.library
+        given = ctx.backend
         return given.dots(grad, values), given.transposed_products(weights, grad), None
 
 
 class _EdgeDot(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, queries: Any, keys: Any, library: Torch) -> Any:
-        ctx.library = library
+        ctx.backend = library
         ctx.save_for_backward(queries, keys)
         return library.dots(queries, keys)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         queries, keys = ctx.saved_tensors
-        given = ctx.library
+        given = ctx.backend
         return given.products(grad, keys), given.transposed_products(grad, queries), None
 
 
