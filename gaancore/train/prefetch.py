@@ -8,7 +8,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from gaancore.threads import get_num_threads
+from gaancore.threads import get_num_threads, on_one_thread
 
 T = TypeVar("T")
 
@@ -66,4 +66,9 @@ class Prefetch(Generic[T]):
 
     def _fill(self) -> None:
         for number in islice(self._numbers, self._depth - len(self._ahead)):
-            self._ahead.append(self._threads.submit(self._make, number))
+            self._ahead.append(self._threads.submit(self._make_beside, number))
+
+    def _make_beside(self, number: int) -> T:
+        """On one thread: the pool of the kernels is the caller's, who computes meanwhile."""
+        with on_one_thread():
+            return self._make(number)

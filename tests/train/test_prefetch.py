@@ -170,3 +170,10 @@ def test_sampling_releases_the_gil_so_that_batches_overlap():
             time.sleep(0)
         list(ahead)
     assert ticks > 100
+
+
+@DEPTHS
+def test_what_is_made_ahead_leaves_the_kernels_threads_to_the_caller(depth):
+    with Prefetch(lambda n: threads.runs_on_one_thread(), iter(range(5)), depth=depth) as made:
+        assert list(made) == [depth > 0] * 5
+    assert not threads.runs_on_one_thread()
