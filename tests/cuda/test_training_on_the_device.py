@@ -125,7 +125,7 @@ def test_a_run_trains_validates_and_scores_on_the_device(tmp_path, device):
     here = small_run(tmp_path / "here", device="cpu").train()
     assert here["device"] == "cpu"
     for part in ("validation", "test"):
-        assert record[part]["micro_f1"] == pytest.approx(here[part]["micro_f1"], abs=0.05)
+        assert record[part]["micro_f1"] == pytest.approx(here[part]["micro_f1"], abs=5e-3)
     assert record["best_step"] > 0
 
 
@@ -149,7 +149,7 @@ def test_a_run_with_one_class_a_node_and_drawn_neighbours_agrees_with_the_cpu(tm
         small_run(tmp_path / place[:3], dataset, device=place, **drawn).train()
         lines = (tmp_path / place[:3] / "log.jsonl").read_text("utf-8").splitlines()
         losses[place] = [json.loads(line)["loss"] for line in lines]
-    assert_allclose(losses[device], losses["cpu"], rtol=1e-3)
+    assert_allclose(losses[device], losses["cpu"], rtol=1e-4)
 
 
 @ON_CUDA
