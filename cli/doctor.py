@@ -20,6 +20,7 @@ from gaancore.kernels.cuda_resources import Resources, architectures, kernel_fil
 from gaancore.train.process import prepare_process
 
 from .options import debug_option
+from .show import print_whole
 
 
 @click.command(short_help="Is this installation well, is there a GPU?")
@@ -78,8 +79,11 @@ def _show_resources(console: Console, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([kernel._asdict() for kernel in found], indent=2))
         return
-    table = Table("kernel", "per load", title="registers by architecture", title_justify="left")
-    for name in (*(f"sm_{target}" for target in targets), "shared", "spilled"):
+    # box and padding are spared, so that a line of all architectures fits a terminal
+    table = Table(title="registers by architecture (sm_)", title_justify="left", box=None)
+    for name in ("kernel", "per load"):
+        table.add_column(name)
+    for name in (*map(str, targets), "shared", "spilled"):
         table.add_column(name, justify="right")
     for (name, dtype, numbers), builds in groupby(
         sorted(found, key=_build), key=lambda kernel: _build(kernel)[:3]
@@ -88,7 +92,7 @@ def _show_resources(console: Console, as_json: bool) -> None:
         registers = [str(kernel.registers) for kernel in group]
         most = [str(max(getattr(kernel, key) for kernel in group)) for key in ("shared", "spilled")]
         table.add_row(name, f"{numbers} {dtype}", *registers, *most)
-    console.print(table)
+    print_whole(console, table)
 
 
 def _build(kernel: Resources) -> tuple[str, str, int, int]:

@@ -16,7 +16,7 @@ from gaancore.train.settings import with_changes
 
 from .data import open_run
 from .options import process_options
-from .show import Display
+from .show import Display, print_whole
 from .words import words_for
 
 SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
@@ -62,7 +62,7 @@ def evaluate(
         click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))
         return 0
     display = Display(quiet=False)
-    display.console.print(words_for(opened.settings.task).table(scores))
+    print_whole(display.console, words_for(opened.settings.task).table(scores))
     if kind == "synthetic":
         display.say(" ".join(opened.data_facts["notes"]))
     return 0

@@ -13,7 +13,7 @@ from gaancore.train.settings import task_settings, with_changes
 
 from .data import NODE_TASKS, load
 from .options import debug_option
-from .show import Display, progress_bar
+from .show import Display, print_whole, progress_bar
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
@@ -89,7 +89,7 @@ def sample(
     display.say(
         f"{dataset.path or 'built in'}: {graph.num_nodes:,} nodes, {graph.num_edges:,} arcs"
     )
-    display.console.print(_table(sizes, as_in_paper))
+    print_whole(display.console, _table(sizes, as_in_paper))
     return 0
 
 

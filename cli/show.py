@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
 
 from gaancore.train.classify import ClassifierRun
 from gaancore.train.forecast import ForecastRun
@@ -97,7 +98,7 @@ class Display:
             self.say(" ".join(record["data"]["notes"]))
 
     def _sum_up(self, record: dict[str, Any], folder: RunFolder) -> None:
-        self.console.print(self.words.table(self.words.rows(record)))
+        print_whole(self.console, self.words.table(self.words.rows(record)))
         self.say(
             f"best epoch {record['best_epoch']:g} of {record['epochs']:g}"
             f"{' (stopped early)' if record['stopped_early'] else ''}; "
@@ -107,6 +108,14 @@ class Display:
         self.say(f"written: {folder.record_file}")
         for doubt in self.words.doubts(record):
             self.say(doubt)
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Print a table with every figure on its line, however narrow the console: a pipe has no
+    width, and a terminal that wraps lines loses nothing."""
+    unbounded = console.options.update(max_width=1000)
+    console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
 
 
 @contextmanager
