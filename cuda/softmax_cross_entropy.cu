@@ -1,6 +1,7 @@
 // losses[i] = log(sum over c of e^x_c) - x_target, in double, with x = logits[i, :] and
 // target = targets[i]; grad[i, c] = softmax(x)_c - (c == target). The row's maximum is subtracted
-// first, so any finite logit is safe.
+// first, so any finite logit is safe. A target that is no class makes the loss NaN: nobody waits for
+// a device to check it beforehand.
 //
 // Owner: a team of lanes owns a row. Its lanes step through the classes side by side, so loads and
 // stores coalesce, and meet by shuffles. `sum_blocks` of bce_with_logits.cu adds the losses up.
@@ -14,7 +15,7 @@ extern "C" __global__ void softmax_cross_entropy(const real* logits,       // (N
     Team team = team_of(size);
     for (offset row = first_item(size); row < N; row += item_stride(size)) {
         const real* x = logits + row * C;
-        int target = int(targets[row]);
+        long long target = targets[row];
         real top = minus_infinity(), total = 0;
         for (int c = team.rank; c < C; c += size) top = larger(x[c], top);
         top = team_max(team, top);
@@ -22,6 +23,9 @@ extern "C" __global__ void softmax_cross_entropy(const real* logits,       // (N
         total = team_sum(team, total);
         for (int c = team.rank; c < C; c += size)
             grad[row * C + c] = exp(x[c] - top) / total - (c == target ? real(1) : real(0));
-        if (team.rank == 0) losses[row] = log(double(total)) - double(x[target] - top);
+        bool is_class = 0 <= target && target < C;
+        if (team.rank == 0)
+            losses[row] = is_class ? log(double(total)) - double(x[target] - top)
+                                   : minus_infinity() - minus_infinity();
     }
 }

@@ -39,22 +39,24 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backwar
     out = mean of log(sum_c exp(x_c)) - x_target
 
     logits (N, C) float, targets (N,) integer classes. Returns a scalar; 0 for N = 0.
-    Raises ShapeError if shapes do not fit or a class is not an integer in 0 .. C - 1.
+    Raises ShapeError if shapes do not fit or a class is not an integer in 0 .. C - 1; on a GPU,
+    where to look is to wait, the loss is NaN if it is an integer outside.
     """
     expect_floats("softmax_cross_entropy", logits=logits)
     expect_shape("softmax_cross_entropy", "logits", logits, ("N", "C"))
     expect_shape("softmax_cross_entropy", "targets", targets, (logits.shape[0],))
     if targets.dtype.kind not in "iu":
         raise ShapeError(f"softmax_cross_entropy: targets: expected integers, got {targets.dtype}")
-    lowest, highest = (int(targets.min()), int(targets.max())) if targets.size else (0, -1)
-    if lowest < 0 or highest >= logits.shape[1]:
-        raise ShapeError(
-            f"softmax_cross_entropy: targets: expected classes 0 to {logits.shape[1] - 1}, "
-            f"got {lowest} to {highest}"
-        )
+    xp, count = array_module(logits), max(1, logits.shape[0])
+    if xp is np and targets.size:
+        lowest, highest = int(targets.min()), int(targets.max())
+        if lowest < 0 or highest >= logits.shape[1]:
+            raise ShapeError(
+                f"softmax_cross_entropy: targets: expected classes 0 to {logits.shape[1] - 1}, "
+                f"got {lowest} to {highest}"
+            )
     classes = targets.astype(np.int64, copy=False)
     total, grad_total = kernels_for(logits).softmax_cross_entropy(logits, classes)
-    xp, count = array_module(logits), max(1, logits.shape[0])
 
     def backward(grad: Array) -> tuple[Array, None]:
         return grad_total * (grad / logits.dtype.type(count)), None

@@ -161,6 +161,14 @@ def test_a_grid_that_is_too_small_steps_until_all_is_done(kernels, monkeypatch, 
     assert_array_equal(kernels.dropout(x, 0.3, 5), cpu.dropout(x, 0.3, 5))
 
 
+@pytest.mark.parametrize("target", [-1, 5, 2**32 + 1, -(2**63)])
+def test_a_class_that_is_none_makes_the_loss_nan_and_nothing_is_read_outside(kernels, target):
+    logits = np.zeros((3, 5), np.float32)
+    total, grad = kernels.softmax_cross_entropy(logits, np.array([0, target, 4]))
+    assert np.isnan(total)
+    assert np.isfinite(grad).all()
+
+
 @DTYPES
 @pytest.mark.parametrize("shape", [(5, 41), (300, 2), (3, 1), (2, 33), (0, 4)], ids=str)
 def test_the_loss_of_one_class_is_that_of_the_cpu(kernels, dtype, shape):
