@@ -7,9 +7,12 @@ log.jsonl            one line per validation
 record.json          the outcome, written last
 """
 
+import fcntl
 import json
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -53,6 +56,26 @@ class RunFolder:
                 "or choose another --out"
             )
         write_json(self.settings_file, {"settings": asdict(settings), "data": data})
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, this process alone writes to the run; the system lets go of it if we die.
+
+        Raises SettingsError if another process holds it, DataError if there is no run.
+        """
+        try:
+            settings = self.settings_file.open("rb")  # written once, so it can bear the lock
+        except OSError as error:
+            raise DataError(f"{self.settings_file}: cannot be read ({error.strerror})") from None
+        with settings:
+            try:
+                fcntl.flock(settings, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SettingsError(
+                    f"{self.path}: another process is training in this folder; wait for it, or "
+                    "choose another --out"
+                ) from None
+            yield
 
     def read_settings(self) -> tuple[AnySettings, dict[str, Any]]:
         """The settings and the data of the run. Raises DataError if they cannot be read."""

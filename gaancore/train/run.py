@@ -102,34 +102,40 @@ class Run(ABC):
 
     def resume(self) -> None:
         """Go back to the last saved step; a run that never saved one starts over."""
-        if self.folder.last.exists():
-            groups, facts = load_checkpoint(self.folder.last)
-            with belongs_to_the_run(self.folder.last):
-                self.model.load_state(groups["model"])
-                self.optimizer.load_state(groups["adam"])
-                self.progress = Progress(**facts["progress"])
-                self.schedule = PlateauSchedule(**facts["schedule"])
-            self.optimizer.steps = self.progress.step - self.progress.empty_steps
-        self.folder.rewind(self.progress.step)
+        with self.folder.held():
+            if self.folder.last.exists():
+                self._load_last()
+            self.folder.rewind(self.progress.step)
+
+    def _load_last(self) -> None:
+        groups, facts = load_checkpoint(self.folder.last)
+        with belongs_to_the_run(self.folder.last):
+            self.model.load_state(groups["model"])
+            self.optimizer.load_state(groups["adam"])
+            self.progress = Progress(**facts["progress"])
+            self.schedule = PlateauSchedule(**facts["schedule"])
+        self.optimizer.steps = self.progress.step - self.progress.empty_steps
 
     def train(self) -> dict[str, Any]:
         """Run to the end and write record.json; returns its content.
 
         Raises RunInterrupt, with everything saved, when the watcher asks for it; TrainingError
-        (naming the epoch and step) when a gradient or output is not finite.
+        (naming the epoch and step) when a gradient or output is not finite; SettingsError if
+        another process trains in the folder.
         """
-        while not self._finished():
-            clock = time.perf_counter()
-            self._train_step()
-            self.progress.step += 1
-            self.progress.training_seconds += time.perf_counter() - clock
-            self.progress.seconds += time.perf_counter() - clock
-            if self._validation_is_due():
-                self._validate()
-            if self.watcher.stop_requested() and not self._finished():
-                self._save_last()
-                raise RunInterrupt
-        return self._write_record()
+        with self.folder.held():
+            while not self._finished():
+                clock = time.perf_counter()
+                self._train_step()
+                self.progress.step += 1
+                self.progress.training_seconds += time.perf_counter() - clock
+                self.progress.seconds += time.perf_counter() - clock
+                if self._validation_is_due():
+                    self._validate()
+                if self.watcher.stop_requested() and not self._finished():
+                    self._save_last()
+                    raise RunInterrupt
+            return self._write_record()
 
     def _finished(self) -> bool:
         limit = self.settings.epochs * self.steps_per_epoch

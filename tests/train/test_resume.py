@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from small_run import contents, resumed_run, run_until, small_run
 
-from gaancore.errors import DataError, TrainingError
+from gaancore.errors import DataError, SettingsError, TrainingError
 from gaancore.train.classify import ClassifierRun
 from gaancore.train.run import Watcher
 
@@ -64,6 +64,22 @@ def test_a_log_that_is_ahead_of_the_state_is_cut_back(tmp_path):
         file.write('{"step": 1')
     resumed_run(tmp_path / "killed").train()
     assert contents(tmp_path / "killed") == contents(tmp_path / "straight")
+
+
+def test_where_a_run_is_under_way_a_second_one_is_refused_and_changes_nothing(tmp_path):
+    small_run(tmp_path / "alone").train()
+    run, refusals = small_run(tmp_path / "first"), []
+
+    def second(line):
+        with pytest.raises(SettingsError) as refusal:
+            resumed_run(tmp_path / "first").train()
+        refusals.append(str(refusal.value))
+
+    run.watcher = Watcher(on_validation=second)
+    run.train()
+    assert refusals
+    assert all(f"{tmp_path / 'first'}: another process is training" in line for line in refusals)
+    assert contents(tmp_path / "first") == contents(tmp_path / "alone")
 
 
 def test_resuming_a_finished_run_writes_the_record_again(tmp_path):
