@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from heapq import heappop, heappush
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -164,20 +165,25 @@ def primitive(function: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callab
     Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.
     `out` may be a list of arrays: the op then returns a list of Tensors, and `backward` is given
     a list with the gradient of each, None for one that nothing was made of.
+
+    An op with a keyword `needed` is told for each argument whether its gradient will be used, such
+    as a weight's, or not, such as that of the data; it may then save the work and give None.
     """
+    is_told = "needed" in signature(function).parameters
 
     @wraps(function)
     def op(*args: Any, **static: Any) -> Any:
         data = [_c_order((a if isinstance(a, Tensor) else Tensor(a)).data) for a in args]
+        inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
+        if is_told:
+            static["needed"] = tuple(node is not None for node in inputs)
         out, backward = function(*data, **static)
         results = [Tensor(part) for part in out] if isinstance(out, list) else [Tensor(out)]
-        if _recording.get():
-            inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
-            if any(node is not None for node in inputs):
-                if isinstance(out, list):
-                    _gather(Node(inputs, None), backward, results)
-                else:
-                    results[0]._node = Node(inputs, backward)
+        if _recording.get() and any(node is not None for node in inputs):
+            if isinstance(out, list):
+                _gather(Node(inputs, None), backward, results)
+            else:
+                results[0]._node = Node(inputs, backward)
         return results if isinstance(out, list) else results[0]
 
     return op

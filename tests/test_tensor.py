@@ -123,6 +123,26 @@ def test_constants_get_no_gradient():
     assert not constant.requires_grad
 
 
+def test_an_op_that_asks_is_told_which_gradients_will_be_used():
+    told = []
+
+    @primitive
+    def scale(x, y, *, factor, needed):
+        told.append(needed)
+        return factor * x * y, lambda grad: (
+            factor * grad * y if needed[0] else None,
+            factor * grad * x if needed[1] else None,
+        )
+
+    x, y = leaf(2), Tensor(np.array([3.0]))
+    scale(x, y, factor=5).backward()
+    assert (x.grad, y.grad) == (15, None)
+    scale(np.array([3.0]), multiply(x, x), factor=5).backward()  # passed on, though no leaf itself
+    assert x.grad == 15 + 15 * 2 * 2
+    scale(y, y, factor=5)
+    assert told == [(True, False), (False, True), (False, False)]
+
+
 def test_what_needs_no_gradient_is_not_recorded():
     out = multiply(Tensor(np.ones(2)), np.ones(2))
     assert not out.requires_grad

@@ -86,7 +86,8 @@ def _attention_backward(kernels: Any, x: Given) -> Results:
 def _linear_backward(kernels: Any, x: Given) -> Results:
     parts = (x.features, x.gates)
     out = kernels.linear_forward(parts, x.weight, x.bias, SLOPE)
-    grad_parts, *grads = kernels.linear_backward(x.outputs_grad, out, parts, x.weight, SLOPE)
+    given = (x.outputs_grad, out, parts, x.weight, SLOPE, (True, True))
+    grad_parts, *grads = kernels.linear_backward(*given)
     return *grad_parts, *grads
 
 

@@ -35,7 +35,8 @@ gru_update_backward(grad (N,D), h_c, h, saved, slope)
     -> grads of x_u (and h_u), of x_r (and h_r), of x_c, of h_c, of h
 linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
     parts: a tuple of (N,F_1), (N,F_2), ... which side by side are x (N,F); never copied together
-linear_backward(grad (N,G), out, parts, weight, slope) -> grad_parts, grad_weight, grad_bias
+linear_backward(grad (N,G), out, parts, weight, slope, needed) -> grad_parts, grad_weight, grad_bias
+    needed: for each part whether its gradient is; else it is None, and its product is not made
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
 bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64; on a CUDA device a
     0-d array, for reading the number would wait for it), grad of the sum

@@ -103,17 +103,29 @@ def _linear_forward(parts, weight, bias, slope, height, out, start, stop):
 
 
 def linear_backward(
-    grad: np.ndarray, out: np.ndarray, parts: Parts, weight: np.ndarray, slope: float
-) -> tuple[Parts, np.ndarray, np.ndarray]:
+    grad: np.ndarray,
+    out: np.ndarray,
+    parts: Parts,
+    weight: np.ndarray,
+    slope: float,
+    needed: tuple[bool, ...],
+) -> tuple[tuple[np.ndarray | None, ...], np.ndarray, np.ndarray]:
     height = _row_piece(grad.shape[0])
     pieces = -(-grad.shape[0] // height)
-    grad_parts = tuple(np.empty_like(part) for part in parts)
+    # No rows stand for a gradient that nobody needs: a compiled loop wants arrays of one type
+    grad_parts = tuple(
+        np.empty_like(part if wanted else part[:0])
+        for part, wanted in zip(parts, needed, strict=True)
+    )
     grad_weights = np.empty((pieces, *weight.shape), grad.dtype)
     grad_biases = np.zeros((pieces, grad.shape[1]), grad.dtype)
     args = (grad, out, parts, weight, grad.dtype.type(slope), height)
     targets = (grad_parts, grad_weights, grad_biases)
     threads.share_rows(_linear_backward, pieces, height * weight.size // 32, *args, *targets)
-    return grad_parts, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
+    asked_for = tuple(
+        part if wanted else None for part, wanted in zip(grad_parts, needed, strict=True)
+    )
+    return asked_for, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
 
 
 @jit
@@ -132,6 +144,7 @@ def _linear_backward(
         at = 0
         for n in range(len(parts)):
             x, rows = parts[n][lo:hi], slice(at, at + parts[n].shape[1])
-            np.dot(before, weight[rows].T, out=grad_parts[n][lo:hi])
+            if len(grad_parts[n]) > 0:
+                np.dot(before, weight[rows].T, out=grad_parts[n][lo:hi])
             np.dot(x.T, before, out=grad_weights[piece, rows])
             at += x.shape[1]

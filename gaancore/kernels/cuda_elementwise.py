@@ -81,8 +81,13 @@ def linear_forward(parts: Parts, weight: Array, bias: Array, slope: float) -> Ar
 
 
 def linear_backward(
-    grad: Array, out: Array, parts: Parts, weight: Array, slope: float
-) -> tuple[Parts, Array, Array]:
+    grad: Array,
+    out: Array,
+    parts: Parts,
+    weight: Array,
+    slope: float,
+    needed: tuple[bool, ...],
+) -> tuple[tuple[Array | None, ...], Array, Array]:
     xp, (rows, G) = array_module(grad), grad.shape
     chunks = -(-rows // BIAS_ROWS)
     before, sums = xp.empty(grad.shape, grad.dtype), xp.empty((chunks, G), grad.dtype)
@@ -90,7 +95,10 @@ def linear_backward(
     sizes = (i64(rows), i32(G), i32(BIAS_ROWS), grad.dtype.type(slope))
     launch("elementwise", "leaky_relu_backward", grad, sums.size, grad, out, *sizes, before, sums)
     launch("elementwise", "column_sums", grad, G, sums, i64(chunks), i32(G), grad_bias)
-    grad_parts = tuple(matmul(before, rows.T) for rows in _rows_of(weight, parts))
+    grad_parts = tuple(
+        matmul(before, rows.T) if wanted else None
+        for rows, wanted in zip(_rows_of(weight, parts), needed, strict=True)
+    )
     grad_weight = xp.empty(weight.shape, weight.dtype)
     for part, target in zip(parts, _rows_of(grad_weight, parts), strict=True):
         xp.matmul(part.T, before, out=target)

@@ -7,21 +7,24 @@ from gaancore.tensor import Backward, primitive
 
 
 @primitive
-def matmul(a: Array, b: Array) -> tuple[Array, Backward]:
+def matmul(a: Array, b: Array, *, needed: tuple[bool, ...]) -> tuple[Array, Backward]:
     """a @ b for matrices (m, n) and (n, p). Raises ShapeError if they do not fit."""
     expect_floats("matmul", a=a, b=b)
     expect_shape("matmul", "a", a, ("m", "n"))
     expect_shape("matmul", "b", b, (a.shape[1], "p"))
     kernels = kernels_for(a)
 
-    def backward(grad: Array) -> tuple[Array, Array]:
-        return kernels.matmul(grad, b.T), kernels.matmul(a.T, grad)
+    def backward(grad: Array) -> tuple[Array | None, Array | None]:
+        return (
+            kernels.matmul(grad, b.T) if needed[0] else None,
+            kernels.matmul(a.T, grad) if needed[1] else None,
+        )
 
     return kernels.matmul(a, b), backward
 
 
 @primitive
-def linear(*arrays: Array, slope: float = 1.0) -> tuple[Array, Backward]:
+def linear(*arrays: Array, needed: tuple[bool, ...], slope: float = 1.0) -> tuple[Array, Backward]:
     """leaky_relu((x_1 ++ x_2 ++ ...) @ weight + bias): a fully connected layer with activation.
 
     arrays : the parts x_p (N, F_p) of the input, side by side (the paper's circled plus) but never
@@ -42,9 +45,9 @@ def linear(*arrays: Array, slope: float = 1.0) -> tuple[Array, Backward]:
     out = kernels.linear_forward(tuple(parts), weight, bias, slope)
     kept = None if slope == 1 else out  # without an activation it does not matter what came out
 
-    def backward(grad: Array) -> tuple[Array, ...]:
+    def backward(grad: Array) -> tuple[Array | None, ...]:
         given = (grad, grad if kept is None else kept, tuple(parts), weight, slope)
-        grad_parts, grad_weight, grad_bias = kernels.linear_backward(*given)
+        grad_parts, grad_weight, grad_bias = kernels.linear_backward(*given, needed[:-2])
         return *grad_parts, grad_weight, grad_bias
 
     return out, backward

@@ -210,7 +210,7 @@ def test_every_schedule_build_and_run_gives_the_same_bits(emulated, dtype):
             x = np.random.default_rng(3).standard_normal((300, 9)).astype(dtype)
             loss, grad = kernels.bce_with_logits(x, (x > 0).astype(np.uint8))
             class_loss, class_grad = kernels.softmax_cross_entropy(x, np.arange(300) % 9)
-            grads = kernels.linear_backward(x, x, (x,), np.eye(9, dtype=dtype), 0.1)
+            grads = kernels.linear_backward(x, x, (x,), np.eye(9, dtype=dtype), 0.1, (True,))
             return {
                 **results(kernels, block, dtype, rate=0.5),
                 "loss": loss,

@@ -1,5 +1,7 @@
 """linear, dropout, the loss of PPI and Adam, each against its formula in NumPy's float64."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -43,13 +45,32 @@ def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G,
 
     grad = numbers(dtype, rows, G, seed=2)
     grad_before = np.where(out > 0, 1, slope) * grad.astype(np.float64)
-    grad_parts, *grads = kernels.linear_backward(grad, out, parts, weight, slope)
+    grad_parts, *grads = kernels.linear_backward(
+        grad, out, parts, weight, slope, (True,) * len(parts)
+    )
     assert [part.shape for part in grad_parts] == [part.shape for part in parts]
     grads = (np.concatenate(grad_parts, axis=1), *grads)
     wanted = (grad_before @ weight.T, x.T @ grad_before, grad_before.sum(axis=0))
     for actual, expected in zip(grads, wanted, strict=True):
         assert actual.dtype == dtype
         assert_allclose(actual, expected, **tolerance(dtype))
+
+
+@DTYPES
+@pytest.mark.usefixtures("whose_threads")
+@pytest.mark.parametrize("rows", [0, 1, 300])
+def test_a_part_that_needs_no_gradient_changes_no_bit_of_the_others(kernels, dtype, rows):
+    parts = tuple(numbers(dtype, rows, width, seed=width) for width in (3, 40))
+    grad, weight = numbers(dtype, rows, 5), numbers(dtype, 43, 5, seed=1)
+    out = kernels.linear_forward(parts, weight, numbers(dtype, 5), 0.1)
+    wanted, *all_others = kernels.linear_backward(grad, out, parts, weight, 0.1, (True, True))
+    for needed in product((True, False), repeat=2):
+        found, *others = kernels.linear_backward(grad, out, parts, weight, 0.1, needed)
+        for asked, part, expected in zip(needed, found, wanted, strict=True):
+            assert_array_equal(part, expected) if asked else None
+            assert (part is not None) == asked
+        for other, expected in zip(others, all_others, strict=True):
+            assert_array_equal(other, expected)
 
 
 @DTYPES

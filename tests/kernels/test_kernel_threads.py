@@ -68,7 +68,9 @@ def attention(kernels, links, transpose):
 def linear(kernels, links, transpose):
     parts, weight = (numbers(S, 50), numbers(S, 7)), numbers(57, F)
     out = kernels.linear_forward(parts, weight, numbers(F), 0.1)
-    grad_parts, *grads = kernels.linear_backward(numbers(S, F), out, parts, weight, 0.1)
+    grad_parts, *grads = kernels.linear_backward(
+        numbers(S, F), out, parts, weight, 0.1, (True,) * len(parts)
+    )
     return out, *grad_parts, *grads
 
 

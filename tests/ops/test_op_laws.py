@@ -1,5 +1,7 @@
 """What must hold whatever the numbers are: invariances, adjoints, fused equals composed."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -182,3 +184,45 @@ def test_attention_with_dropout_is_a_function_of_its_seed(block, seed):
         ops.segment_attention(*inputs, block=block, dropout=0.5, seed=seed).data for _ in range(2)
     ]
     assert_array_equal(*runs)
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.1])
+def test_data_that_needs_no_gradient_changes_no_bit_of_the_weights_gradients(slope):
+    rng = np.random.default_rng(3)
+    arrays = [rng.standard_normal(shape) for shape in [(50, 4), (50, 3), (7, 6), (6,)]]
+
+    def gradients(op, inputs: list[np.ndarray], constants: int) -> list[np.ndarray | None]:
+        leaves = [Tensor(a, requires_grad=n >= constants) for n, a in enumerate(inputs)]
+        out = op(*leaves)
+        out.backward(np.cos(np.arange(out.data.size)).reshape(out.shape))
+        return [leaf.grad for leaf in leaves]
+
+    for op, inputs in [
+        (partial(ops.linear, slope=slope), arrays),
+        (ops.matmul, [arrays[0], arrays[2][:4]]),
+    ]:
+        expected = gradients(op, inputs, 0)
+        for constants in range(len(inputs)):
+            found = gradients(op, inputs, constants)
+            for number, (mine, theirs) in enumerate(zip(found, expected, strict=True)):
+                if number < constants:
+                    assert mine is None
+                else:
+                    assert_array_equal(mine, theirs)
+
+
+def test_a_product_that_nobody_needs_is_not_made(monkeypatch):
+    """Of the two products of a gradient, one is left when the other factor is data."""
+    made = []
+
+    def counted(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        made.append((a.shape, b.shape))
+        return a @ b
+
+    a, b = np.ones((5, 4)), np.ones((4, 3))
+    for needs_a, needs_b in [(True, True), (True, False), (False, True)]:
+        out = ops.total(ops.matmul(Tensor(a, needs_a), Tensor(b, needs_b)))
+        with monkeypatch.context() as patch:
+            patch.setattr("gaancore.kernels.cpu.matmul", counted)
+            out.backward()
+    assert made == [((5, 3), (3, 4)), ((4, 5), (5, 3)), ((5, 3), (3, 4)), ((4, 5), (5, 3))]
