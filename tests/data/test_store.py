@@ -1,6 +1,8 @@
 """The store: what goes in comes out, mapped and not copied; damage is one line; nothing in part."""
 
 import json
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -284,6 +286,37 @@ def test_a_store_that_is_not_finished_leaves_nothing(tmp_path: Path, error: Base
     with pytest.raises(type(error)):
         write_half()
     assert list(tmp_path.iterdir()) == []
+
+
+WRITE_AND_WAIT = """
+import sys
+from gaancore.data.store_writer import store_writer
+with store_writer(sys.argv[1]) as writer:
+    (writer.folder / "split.npy").write_bytes(b"half")
+    print(writer.folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_and_what_a_living_one_has_stays(
+    tmp_path: Path,
+) -> None:
+    target = tmp_path / "store"
+    command = [sys.executable, "-c", WRITE_AND_WAIT, str(target)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as killed, subprocess.Popen(command, **pipes) as living:
+        left, filled = (Path(process.stdout.readline().strip()) for process in (killed, living))
+        killed.kill()
+        killed.wait()
+        others = [tmp_path / name for name in ("store.part", "store.old.part", "store2.7.part")]
+        for folder in others:
+            folder.mkdir()
+        assert left.is_dir()
+        convert(write_npz(tmp_path), target)
+        assert not left.exists()
+        assert (filled / "split.npy").read_bytes() == b"half"
+        assert all(folder.is_dir() for folder in others)
+        living.kill()
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
