@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import wraps
 from heapq import heappop, heappush
 from inspect import signature
@@ -42,6 +43,7 @@ def no_grad() -> Iterator[None]:
         _recording.reset(token)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Node:
     """One step of the tape. A leaf knows the Tensor that gathers its gradient, weakly: the two
     would otherwise hold each other. It has no `backward`.
@@ -50,18 +52,10 @@ class Node:
     walking down the indices is a reverse topological order.
     """
 
-    __slots__ = ("backward", "index", "inputs", "leaf")
-
-    def __init__(
-        self,
-        inputs: "tuple[Node | None, ...]",
-        backward: Backward | None,
-        leaf: "weakref.ref[Tensor] | None" = None,
-    ) -> None:
-        self.index = next(_counter)
-        self.inputs = inputs
-        self.backward = backward
-        self.leaf = leaf
+    inputs: "tuple[Node | None, ...]"
+    backward: Backward | None
+    leaf: "weakref.ref[Tensor] | None" = None
+    index: int = field(default_factory=_counter.__next__, init=False)
 
 
 class Tensor:

@@ -1,6 +1,5 @@
 """A new store, which appears when it is whole."""
 
-import fcntl
 import json
 import os
 import re
@@ -112,8 +111,10 @@ def _lock(folder: Path) -> int:
 
     Raises OSError if another writer holds it.
     """
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    lock = os.open(folder, os.O_RDONLY)  # which Windows refuses, where there is no such lock
     try:
+        import fcntl
+
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)

@@ -74,6 +74,7 @@ def write_undirected(
             loops, repeats = _merge_rows(rows, bounds, first, degrees[first:stop])
             num_loops, num_repeats = num_loops + loops, num_repeats + repeats
             rows[: degrees[first:stop].sum()].tofile(file)
+            del rows  # before there are those of the next piece
             progress((2 + number) / (1 + rounds))
         num_arcs = int(degrees.sum())
         file.seek(0)

@@ -5,7 +5,7 @@ import pytest
 from small_files import CLASSES, write_matlab, write_npz, write_reddit
 from small_run import contents, small_options
 
-from gaancore.data import open_store
+from gaancore.data import check_store, open_store, synthetic_ppi
 
 
 def test_a_dataset_is_converted_and_described(gaancore, tmp_path):
@@ -107,6 +107,24 @@ def test_a_synthetic_store_is_written_and_says_what_it_is(gaancore, tmp_path):
     assert (opened.num_nodes, opened.kind) == (466, "synthetic")
     assert opened.notes[1] == "drawn with seed 5 at scale 0.002"
     assert "synthetic data: its scores say" in gaancore("check", "store").out
+
+
+def test_the_built_in_ppi_is_written_as_it_is_trained_on(gaancore, tmp_path):
+    outcome = gaancore("synth", "ppi", "store", "--seed", 3)
+    assert outcome.code == 0
+    assert outcome.lines == ["store: written; use it with --data store"]
+    opened, expected = check_store(tmp_path / "store"), synthetic_ppi(3)
+    for field in ("features", "labels", "split", "graph_ids", "node_ids"):
+        np.testing.assert_array_equal(getattr(opened, field), getattr(expected, field))
+    np.testing.assert_array_equal(opened.graph.indptr, expected.graph.indptr)
+    np.testing.assert_array_equal(opened.graph.indices, expected.graph.indices)
+    assert (opened.ceiling, opened.kind) == (expected.ceiling, "synthetic")
+    assert opened.notes == (*expected.notes, "drawn with seed 3")
+    options = small_options(epochs=1)
+    assert gaancore("train", "--data", "store", "--out", "run", *options).code == 0
+    again = gaancore("synth", "ppi", "store")
+    assert again.code == 2
+    assert "there is something of that name" in again.err
 
 
 @pytest.mark.parametrize("arguments", [["--scale", "0"], ["--scale", "big"], ["--seed", "-1"]])
