@@ -1,5 +1,6 @@
 """A new store, which appears when it is whole."""
 
+import fcntl
 import json
 import os
 import re
@@ -111,10 +112,8 @@ def _lock(folder: Path) -> int:
 
     Raises OSError if another writer holds it.
     """
-    lock = os.open(folder, os.O_RDONLY)  # which Windows refuses, where there is no such lock
+    lock = os.open(folder, os.O_RDONLY)
     try:
-        import fcntl
-
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)
