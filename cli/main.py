@@ -33,7 +33,7 @@ def gaancore() -> None:
     gaancore train --task metr-la              forecast traffic, on a built-in road network
     gaancore evaluate runs/NAME                score a finished run again
     gaancore forecast --run runs/NAME          the hour after the last row of the data
-    gaancore plot runs/NAME                    pictures of forecasts and errors
+    gaancore plot runs/NAME                    pictures of learning, gates, forecasts
     gaancore convert FOLDER STORE              a large graph, put in order on disk once
     gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
     gaancore doctor                            is this installation well, is there a GPU

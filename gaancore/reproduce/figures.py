@@ -21,13 +21,15 @@ LINES = ("-", "--", ":", "-.")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
-def score_chart(rows: Sequence[Mapping[str, Any]], title: str, ylabel: str, path: Path) -> None:
+def score_chart(
+    rows: Sequence[Mapping[str, Any]], title: str, ylabel: str, path: Path
+) -> list[Path]:
     """A line for each row, from the top: mean and standard deviation, and the paper's number.
 
     rows   : name, mean, std, n (of runs) and paper. mean is None where nothing was run, std is None
              for one run, and paper is None where there is no number to stand beside.
     ylabel : what the score is, written along it.
-    path   : of the PNG. Raises DataError if a file cannot be written.
+    path   : of the PNG. Returns both files. Raises DataError if they cannot be written.
     """
     figure = Figure(figsize=(7.5, 1.3 + 0.36 * len(rows)), layout="constrained")
     axes = figure.subplots()
@@ -58,7 +60,7 @@ def score_chart(rows: Sequence[Mapping[str, Any]], title: str, ylabel: str, path
         }
         marks.append(Line2D([], [], **hollow, label="the paper"))
     figure.legend(handles=marks, loc="outside lower right", ncols=2, frameon=False)
-    save_figure(figure, path)
+    return save_figure(figure, path)
 
 
 def _words(row: Mapping[str, Any]) -> str:
@@ -68,11 +70,11 @@ def _words(row: Mapping[str, Any]) -> str:
     return f"{row['mean']:.4g}{spread}  ({row['n']} run{'s' * (row['n'] != 1)})"
 
 
-def out_dim_chart(points: Sequence[Mapping[str, Any]], path: Path) -> None:
+def out_dim_chart(points: Sequence[Mapping[str, Any]], path: Path) -> list[Path]:
     """Test micro-F1 against the output dimension d_o, a line for each model.
 
     points : model, out_dim, mean, std (None for one run) and n (of runs), in any order.
-    path   : of the PNG. Raises DataError if a file cannot be written.
+    path   : of the PNG. Returns both files. Raises DataError if they cannot be written.
     """
     figure = Figure(figsize=(6.5, 4.2), layout="constrained")
     axes = figure.subplots()
@@ -102,22 +104,25 @@ def out_dim_chart(points: Sequence[Mapping[str, Any]], path: Path) -> None:
     )
     if points:
         axes.legend(title="mean ± std", frameon=False)
-    save_figure(figure, path)
+    return save_figure(figure, path)
 
 
-def learning_curves(run_dirs: Mapping[str, Path], path: Path) -> None:
+def learning_curves(run_dirs: Mapping[str, Path], path: Path) -> list[Path]:
     """Validation score and training loss of runs of one task over epochs, from their logs.
 
     run_dirs : name -> folder of a run, finished or not. A dot marks the best validation, whose
                weights are kept; a cross marks where a run stopped early.
-    path     : of the PNG. Raises DataError if a run cannot be read or a file cannot be written.
+    path     : of the PNG. Returns both files. Raises DataError if a run cannot be read or they
+               cannot be written.
     """
     figure = Figure(figsize=(9, 6), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)
-    score = "validation micro-F1"
+    score, title = "validation micro-F1", "learning curves"
     for number, (name, where) in enumerate(run_dirs.items()):
         folder = RunFolder(where)
         log = folder.read_log()
+        if read_json(folder.settings_file)["data"]["kind"] == "synthetic":
+            title = "learning curves, SYNTHETIC data"
         if not log:
             continue
         if "all steps" in log[0]["validation"]:
@@ -129,7 +134,7 @@ def learning_curves(run_dirs: Mapping[str, Path], path: Path) -> None:
         }
         _curve(above, log, [_score(line) for line in log], style, stopped_early(folder))
         _curve(below, log, [line["loss"] for line in log], style, stopped_early(folder))
-    above.set(ylabel=score, title="learning curves")
+    above.set(ylabel=score, title=title)
     below.set(xlabel="epoch", ylabel="training loss", yscale="log")
     for axes in (above, below):
         axes.grid(color="0.9")
@@ -140,7 +145,7 @@ def learning_curves(run_dirs: Mapping[str, Path], path: Path) -> None:
     handles.append(Line2D([], [], marker="o", **marks, label="best validation"))
     handles.append(Line2D([], [], marker="x", **marks, ms=8, mew=2, label="stopped early"))
     figure.legend(handles=handles, loc="outside right upper", frameon=False)
-    save_figure(figure, path)
+    return save_figure(figure, path)
 
 
 def _curve(
@@ -195,7 +200,6 @@ def gate_pictures(
     }
     if log := [line for line in heads.run.folder.read_log() if "gates" in line]:
         figures["gates-in-training"] = gate_figures.in_training(heads, log)
-    out_dir.mkdir(parents=True, exist_ok=True)
     files = [save_figure(figure, out_dir / f"{name}.png") for name, figure in figures.items()]
     rows, degrees = heads.rows[positions].tolist(), heads.degrees[positions].tolist()
     shown = [

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from gaancore.reproduce.gates import CLOSED, OPEN, HeadsOfTest
 from gaancore.train.picture import COLOURS
 
+BARS = "  (dot: median, bar: quartiles)"
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -40,25 +41,26 @@ def of_nodes(heads: HeadsOfTest, positions: np.ndarray) -> Figure:
 def by_head(heads: HeadsOfTest) -> Figure:
     """How the gates of all test nodes are spread, head by head."""
     figure, panels = _panels(heads.gates, height=4.2, cell=0.62, sharey=True)
-    for axes, gates in zip(panels, heads.gates, strict=True):
-        _violins(axes, gates)
+    for number, (axes, gates) in enumerate(zip(panels, heads.gates, strict=True), start=1):
+        _violins(axes, gates, number)
         for border in (CLOSED, OPEN):
             axes.axhline(border, color="0.6", lw=0.8, ls=":")
     panels[0].set(ylabel="gate $g_i^k$", ylim=(-0.02, 1.02))
-    figure.suptitle(f"gates of all {heads.rows.size:,} test nodes\n{_of_what(heads)}")
+    figure.suptitle(f"gates of all {heads.rows.size:,} test nodes{BARS}\n{_of_what(heads)}")
     return figure
 
 
 def entropy_by_head(heads: HeadsOfTest) -> Figure:
     """How evenly each head looks at the neighbours of a node, over the nodes with two or more."""
     figure, panels = _panels(heads.entropy, height=4.2, cell=0.62, sharey=True)
-    for axes, entropy in zip(panels, heads.entropy, strict=True):
-        _violins(axes, entropy)
+    for number, (axes, entropy) in enumerate(zip(panels, heads.entropy, strict=True), start=1):
+        _violins(axes, entropy, number)
         axes.axhline(1, color="0.6", lw=0.8, ls=":")
     panels[0].set(ylabel="attention entropy / log degree", ylim=(-0.02, 1.05))
     count = int((heads.degrees > 1).sum())
     figure.suptitle(
-        f"attention of {count:,} test nodes: 1 all neighbours alike, 0 one alone\n{_of_what(heads)}"
+        f"attention over the neighbours of {count:,} test nodes: 1 alike, 0 one alone{BARS}\n"
+        f"{_of_what(heads)}"
     )
     return figure
 
@@ -102,7 +104,7 @@ def _panels(
     return figure, panels[0]
 
 
-def _violins(axes: Axes, values: np.ndarray) -> None:
+def _violins(axes: Axes, values: np.ndarray, layer: int) -> None:
     """Their distribution, head by head, with a bar from quartile to quartile and the median."""
     columns = [column[~np.isnan(column)] for column in values.T]
     heads = [k for k, column in enumerate(columns, start=1) if column.size]
@@ -115,7 +117,7 @@ def _violins(axes: Axes, values: np.ndarray) -> None:
         axes.vlines(heads, low, high, color=COLOURS[0], lw=3)
         axes.plot(heads, middle, "o", color="white", mec=COLOURS[0], ms=5)
     axes.set_xticks(range(1, values.shape[1] + 1))
-    axes.set_xlabel("head")
+    axes.set(title=f"layer {layer}", xlabel="head")
 
 
 def _of_what(heads: HeadsOfTest) -> str:

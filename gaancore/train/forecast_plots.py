@@ -35,7 +35,6 @@ def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[P
     figures["error-by-step"] = _by_step(run)
     if run.dataset.time_of_day is not None:
         figures["error-by-hour"] = _by_hour(run, starts, predicted)
-    folder.mkdir(parents=True, exist_ok=True)
     saved = (save_figure(figure, folder / f"{name}.png") for name, figure in figures.items())
     return [path for paths in saved for path in paths]
 

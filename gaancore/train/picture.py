@@ -6,6 +6,7 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
+from gaancore.errors import DataError
 from gaancore.train.checkpoint import write_whole
 
 FORMATS = ("png", "svg")
@@ -18,11 +19,15 @@ COLOURS = (
 
 
 def save_figure(figure: Figure, path: Path) -> list[Path]:
-    """Write `figure` as PNG and SVG, whatever `path` ends with; returns both files.
+    """Write `figure` as PNG to `path`, as SVG beside it, in a folder made for them; returns both.
 
     The same bytes for the same picture: no date, no random ids. Raises DataError if a file cannot
     be written.
     """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{path.parent}: cannot be made ({error.strerror})") from None
     paths = [path.with_suffix(f".{kind}") for kind in FORMATS]
     for target, kind in zip(paths, FORMATS, strict=True):
         content = BytesIO()
