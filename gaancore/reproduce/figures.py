@@ -41,7 +41,7 @@ def score_chart(
         if row["paper"] is not None:
             axes.plot(row["paper"], place, "D", mfc="none", mec=COLOURS[1], ms=8, zorder=2)
     axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
     axes.set(title=title, xlabel=ylabel)
     axes.margins(x=0.08)
     axes.grid(axis="x", color="0.9")

@@ -89,8 +89,8 @@ def summary(layers: list[np.ndarray]) -> list[dict[str, list[float]]]:
     """Mean and standard deviation over the nodes, of each layer and head, to six digits."""
     return [
         {
-            "mean": np.nanmean(values, axis=0).round(6).tolist(),
-            "std": np.nanstd(values, axis=0).round(6).tolist(),
+            "mean": np.mean(values, axis=0).round(6).tolist(),
+            "std": np.std(values, axis=0).round(6).tolist(),
         }
         for values in layers
     ]
