@@ -10,13 +10,14 @@ from matplotlib.figure import Figure
 from gaancore.reproduce.gates import CLOSED, OPEN, HeadsOfTest
 from gaancore.train.picture import COLOURS
 
-BARS = "  (dot: median, bar: quartiles)"
+BARS = "dot: median, bar: quartiles"
+FEWEST = 2.5  # heads that a panel is wide enough for
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
 def of_nodes(heads: HeadsOfTest, positions: np.ndarray) -> Figure:
     """The paper's picture: the gates of a few nodes, a row for each, a column for each head."""
-    figure, panels = _panels(heads.gates, height=1.6 + 0.3 * positions.size, cell=0.46, sharey=True)
+    figure, panels = _panels(heads.gates, height=1.6 + 0.3 * positions.size, cell=0.46)
     data = heads.run.dataset
     names = [
         f"{data.node_ids[row]}  ({degree})"
@@ -40,28 +41,27 @@ def of_nodes(heads: HeadsOfTest, positions: np.ndarray) -> Figure:
 
 def by_head(heads: HeadsOfTest) -> Figure:
     """How the gates of all test nodes are spread, head by head."""
-    figure, panels = _panels(heads.gates, height=4.2, cell=0.62, sharey=True)
+    figure, panels = _panels(heads.gates, height=4.2, cell=0.62)
     for number, (axes, gates) in enumerate(zip(panels, heads.gates, strict=True), start=1):
         _violins(axes, gates, number)
         for border in (CLOSED, OPEN):
             axes.axhline(border, color="0.6", lw=0.8, ls=":")
     panels[0].set(ylabel="gate $g_i^k$", ylim=(-0.02, 1.02))
-    figure.suptitle(f"gates of all {heads.rows.size:,} test nodes{BARS}\n{_of_what(heads)}")
+    figure.suptitle(f"gates of all {heads.rows.size:,} test nodes\n{_of_what(heads)}")
+    figure.supxlabel(f"{BARS}; dotted: {CLOSED} and {OPEN}", fontsize="small")
     return figure
 
 
 def entropy_by_head(heads: HeadsOfTest) -> Figure:
     """How evenly each head looks at the neighbours of a node, over the nodes with two or more."""
-    figure, panels = _panels(heads.entropy, height=4.2, cell=0.62, sharey=True)
+    figure, panels = _panels(heads.entropy, height=4.2, cell=0.62)
     for number, (axes, entropy) in enumerate(zip(panels, heads.entropy, strict=True), start=1):
         _violins(axes, entropy, number)
         axes.axhline(1, color="0.6", lw=0.8, ls=":")
     panels[0].set(ylabel="attention entropy / log degree", ylim=(-0.02, 1.05))
     count = int((heads.degrees > 1).sum())
-    figure.suptitle(
-        f"attention over the neighbours of {count:,} test nodes: 1 alike, 0 one alone{BARS}\n"
-        f"{_of_what(heads)}"
-    )
+    figure.suptitle(f"attention of {count:,} test nodes\n{_of_what(heads)}")
+    figure.supxlabel(f"1: all neighbours alike, 0: one alone; {BARS}", fontsize="small")
     return figure
 
 
@@ -94,13 +94,11 @@ def in_training(heads: HeadsOfTest, log: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _panels(
-    layers: Sequence[np.ndarray], height: float, cell: float, sharey: bool
-) -> tuple[Figure, np.ndarray]:
+def _panels(layers: Sequence[np.ndarray], height: float, cell: float) -> tuple[Figure, np.ndarray]:
     """A figure with a panel for each layer, as wide as it has heads."""
-    widths = [max(2.5, values.shape[1]) for values in layers]
-    figure = Figure(figsize=(2.2 + cell * sum(widths), height), layout="constrained")
-    panels = figure.subplots(1, len(layers), sharey=sharey, squeeze=False, width_ratios=widths)
+    widths = [max(FEWEST, values.shape[1]) for values in layers]
+    figure = Figure(figsize=(max(5.5, 2.2 + cell * sum(widths)), height), layout="constrained")
+    panels = figure.subplots(1, len(layers), sharey=True, squeeze=False, width_ratios=widths)
     return figure, panels[0]
 
 
@@ -117,7 +115,8 @@ def _violins(axes: Axes, values: np.ndarray, layer: int) -> None:
         axes.vlines(heads, low, high, color=COLOURS[0], lw=3)
         axes.plot(heads, middle, "o", color="white", mec=COLOURS[0], ms=5)
     axes.set_xticks(range(1, values.shape[1] + 1))
-    axes.set(title=f"layer {layer}", xlabel="head")
+    centre, half = (values.shape[1] + 1) / 2, max(FEWEST, values.shape[1] + 0.2) / 2
+    axes.set(title=f"layer {layer}", xlabel="head", xlim=(centre - half, centre + half))
 
 
 def _of_what(heads: HeadsOfTest) -> str:
