@@ -136,20 +136,20 @@ def _trained(
         return settings
 
     rows = rows_of(table, task)
-    names = options["rows"].split(",") if options["rows"] else []
-    asked = rows_of(table, task, names)
+    asked = rows_of(table, task, options["rows"].split(",")) if options["rows"] else rows
     seeds = options["seeds"] or seeds_of(table, task)
     folder = runs_folder(out, task, facts["checksum"])
-    runs = plan(asked, seeds, folder, facts["checksum"], settings_of)
+    runs = plan(rows, seeds, folder, facts["checksum"], settings_of)
     changed = dict.fromkeys(
         change
-        for row in asked
+        for row in rows
         for change in changed_settings(settings_of(row, 0), settings_of(row, 0, {}))
     )
     display = JobsDisplay()
     failed = interrupted = False
     if not options["report_only"]:
-        failed, interrupted = _work(task, runs, out, options, display)
+        wanted = [run for run in runs if run.row in asked]
+        failed, interrupted = _work(task, wanted, out, options, display)
     command = _command(table, task, options)
     report = table_report(table, task, rows, runs, facts, list(changed), command)
     pictures = draw_report(report, runs, out)
@@ -208,7 +208,7 @@ def _command(table: str, task: str, options: dict[str, Any]) -> str:
     for name in ("data", "out"):
         if options[name] and options[name] != OUT:
             words += [f"--{name}", Path(options[name]).name]
-    for name in ("rows", "seeds", "variant"):
+    for name in ("seeds", "variant"):
         if options[name]:
             words += [f"--{name}", str(options[name])]
     words += [f"--set={assignment}" for assignment in options["assignments"]]

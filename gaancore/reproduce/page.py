@@ -50,8 +50,9 @@ def _tables(report: Facts) -> list[str]:
     groups = [report["metrics"]]
     if report["task"] == "metr-la":
         groups = [report["metrics"][i : i + 3] for i in range(0, len(report["metrics"]), 3)]
-    tables = [_scores(report, group) for group in groups]
-    return [*tables, _runs(report)]
+    places = dict.fromkeys(row["place"] for row in report["rows"] if row["place"])
+    cited = f"The paper's numbers: {'; '.join(places)}. Empty where one could not be confirmed."
+    return [*(_scores(report, group) for group in groups), cited, _runs(report)]
 
 
 def _scores(report: Facts, metrics: list[str]) -> str:
@@ -71,7 +72,7 @@ def _scores(report: Facts, metrics: list[str]) -> str:
         shown = row["full"] or row["other"]
         runs = str(next(iter(shown.values()))["n"]) if shown else ""
         paper = " / ".join(_printed(row["paper"].get(metric)) for metric in metrics)
-        paper = f"{paper} ({row['place']})" if any(m in row["paper"] for m in metrics) else ""
+        paper = paper if any(metric in row["paper"] for metric in metrics) else ""
         cells = [_cell(row["full"], metrics), runs, _cell(row["other"], metrics)]
         rows.append([row["name"], paper, *cells])
     return table(header, rows)
@@ -145,7 +146,7 @@ def _gates(report: Facts) -> list[str]:
 
 
 def _missing(report: Facts) -> list[str]:
-    if not report["missing"]:
+    if not report.get("missing"):
         return []
     return [f"Not run: {', '.join(report['missing'])}.", f"To run it: `{report['command']}`"]
 
