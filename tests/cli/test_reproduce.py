@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,15 +28,35 @@ def children_import_this_checkout(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
 
 
+def start(*arguments: object, folder: Path) -> subprocess.Popen[bytes]:
+    """`gaancore ARGUMENTS` on the CPU as a process in `folder`."""
+    environment = {"PYTHONPATH": str(CHECKOUT), "GAANCORE_DATA": str(folder / "none")}
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *map(str, arguments), "--device", "cpu"],
+        cwd=folder,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Path:
+    """The folder that `main_table` copies: its runs take seconds."""
+    folder = tmp_path_factory.mktemp("main")
+    data = write_small_npz(folder / "small.npz")
+    options = ["main", "--data", data, *ROWS, *TINY, "--out", "out"]
+    process = start("reproduce", *options, folder=folder)
+    output = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    return folder / "out"
+
+
 @pytest.fixture
-def main_table(gaancore, data, tmp_path):
-    """Two rows of the main table, run once; gives the command to run it again."""
-
-    def command(*more: object):
-        return gaancore("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out", *more)
-
-    assert command().code == 0
-    return command
+def main_table(finished, gaancore, data, tmp_path):
+    """Two rows of the main table in the folder `out`; gives the command to make it again."""
+    shutil.copytree(finished, tmp_path / "out")
+    return lambda: gaancore("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -109,9 +130,13 @@ def test_a_table_is_added_to_row_by_row(gaancore, data, tmp_path):
         "fnn",
         "avg-pool",
     ]
-    (pair,) = [p for p in report(tmp_path / "out")["order"]["pairs"] if p["better"] == "avg-pool"]
-    assert pair["holds"] in (True, False)
-    assert pair["within"] is None
+    found = report(tmp_path / "out")
+    means = {r["name"]: r["other"]["micro_f1"]["mean"] for r in found["rows"] if r["seeds"]}
+    (pair,) = [p for p in found["order"]["pairs"] if p["better"] == "avg-pool"]
+    assert pair["holds"] is (means["avg-pool"] >= means["fnn"])
+    word = "holds" if pair["holds"] else "**does not hold**"
+    page = (tmp_path / "out" / "main.md").read_text(encoding="utf-8")
+    assert f"- avg-pool against fnn: {word} by" in page
 
 
 def test_tables_share_runs_with_the_same_settings(gaancore, data, tmp_path):
@@ -144,7 +169,7 @@ def test_a_budget_of_nothing_runs_nothing_and_still_reports(gaancore, data, tmp_
 
 def test_a_spent_budget_saves_what_is_under_way(gaancore, data, tmp_path):
     options = ["--data", data, "--rows", "gaan", "--seeds", "1", "--out", "out"]
-    endless = small_options(epochs=100_000)
+    endless = small_options(epochs=100_000, stop_patience=100_000)
     outcome = gaancore("reproduce", "main", *options, *endless, "--budget", "0.15")
     assert outcome.code == 0
     assert "gaan seed 0: stopped" in outcome.out
@@ -154,36 +179,28 @@ def test_a_spent_budget_saves_what_is_under_way(gaancore, data, tmp_path):
     assert "gaan seed 0" in report(tmp_path / "out")["missing"]
 
 
-def test_killed_in_the_middle_and_started_again_runs_nothing_twice(
-    gaancore, data, tmp_path, main_table
-):
-    options = [
-        "reproduce", "main", "--data", data, *ROWS, *small_options(epochs=40), "--out", "killed",
-    ]  # fmt: skip
-    environment = {**os.environ, "GAANCORE_DATA": str(tmp_path / "none")}
-    process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *map(str, options), "--device", "cpu"],
-        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+def test_killed_in_the_middle_and_started_again_runs_nothing_twice(gaancore, data, tmp_path):
+    options = ["reproduce", "main", "--data", data, "--rows", "fnn,gaan", "--seeds", "1"]
+    options += [*small_options(epochs=60), "--out"]
+    process = start(*options, "killed", folder=tmp_path)
     runs = tmp_path / "killed" / "runs"
     deadline = time.monotonic() + 120
-    while not list(runs.glob("*/*/record.json")) or len(list(runs.glob("*/*/log.jsonl"))) < 2:
+    while len(list(runs.glob("*/*/log.jsonl"))) < 2:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    done = {path: path.read_bytes() for path in runs.glob("*/*/record.json")}
-    assert 0 < len(done) < 4
-    assert gaancore(*options).code == 0
-    assert {path: path.read_bytes() for path in done} == done
-    assert len(list(runs.glob("*/*/record.json"))) == 4
+    (done,) = runs.glob("*/*/record.json")  # the other one is under way
+    before = done.read_bytes()
+    assert gaancore(*options, "killed").code == 0
+    assert done.read_bytes() == before
+    assert len(list(runs.glob("*/*/record.json"))) == 2
     again = files(tmp_path / "killed")
-    assert gaancore(*options).code == 0
+    assert gaancore(*options, "killed").code == 0
     assert files(tmp_path / "killed") == again
 
-    options[-1] = "straight"
-    assert gaancore(*options).code == 0
+    assert gaancore(*options, "straight").code == 0
     assert without_clock(tmp_path / "straight") == without_clock(tmp_path / "killed")
 
 
@@ -191,18 +208,6 @@ def without_clock(out: Path) -> str:
     """The report but for what a clock decides."""
     text = (out / "main.json").read_text(encoding="utf-8").replace(out.name, "OUT")
     return re.sub(r'"seconds": [\d.]+', "", text)
-
-
-def test_an_order_that_does_not_hold_is_said(main_table, gaancore, data, tmp_path):
-    options = ["--data", data, "--seeds", "2", "--rows", "avg-pool", *TINY, "--out", "out"]
-    assert gaancore("reproduce", "main", *options).code == 0
-    found = report(tmp_path / "out")
-    means = {r["name"]: r["other"]["micro_f1"]["mean"] for r in found["rows"] if r["seeds"]}
-    (pair,) = [p for p in found["order"]["pairs"] if p["better"] == "avg-pool"]
-    assert pair["holds"] is (means["avg-pool"] >= means["fnn"])
-    word = "holds" if pair["holds"] else "**does not hold**"
-    page = (tmp_path / "out" / "main.md").read_text(encoding="utf-8")
-    assert f"- avg-pool against fnn: {word} by" in page
 
 
 def test_all_26_parameter_counts_are_the_papers(gaancore, tmp_path):
@@ -263,7 +268,7 @@ def test_sampled_sizes_of_other_data_have_a_table_of_their_own(gaancore, tmp_pat
 def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
     from small_traffic_run import small_traffic_options
 
-    options = [*small_traffic_options(epochs=1, horizon=12), "--rows", "gaan,fnn", "--seeds", "1"]
+    options = [*small_traffic_options(epochs=1, horizon=12), "--rows", "fnn", "--seeds", "1"]
     assert gaancore("reproduce", "traffic", *options, "--out", "o").code == 0
     found = report(tmp_path / "o", "traffic")
     assert [row["name"] for row in found["rows"]][-2:] == ["last value", "historical average"]
