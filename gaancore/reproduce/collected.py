@@ -62,6 +62,7 @@ def _not_begun(reports: Sequence[dict[str, Any]]) -> list[list[str]]:
         (report["table"], report["task"])
         for report in reports
         if report.get("data", {}).get("kind") == "full"
+        and not report["changed"]
         and any(row.get("seeds", True) for row in report["rows"])
     }
     return [

@@ -26,6 +26,7 @@ CHILD = (
     "from gaancore.cli.main import main; main()"
 )
 POLL_SECONDS = 0.1
+PATIENCE_SECONDS = 30.0  # with children of a parent that was killed: they save after their step
 
 
 def stop_with_parent() -> None:
@@ -152,9 +153,8 @@ def _alone_in(out: Path) -> Iterator[int]:
         os.close(lock)
 
 
-def _wait_for(lock: int, out: Path, seconds: float = 30.0) -> None:
-    """Runs of a parent that was killed take a moment to save."""
-    deadline = time.monotonic() + seconds
+def _wait_for(lock: int, out: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
             return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,5 +1,6 @@
 """`gaancore reproduce`: what it runs, what it does not run twice, and what it writes."""
 
+import fcntl
 import json
 import os
 import re
@@ -204,6 +205,25 @@ def test_killed_in_the_middle_and_started_again_runs_nothing_twice(gaancore, dat
     assert without_clock(tmp_path / "straight") == without_clock(tmp_path / "killed")
 
 
+def test_ctrl_c_saves_what_is_under_way(data, tmp_path):
+    options = ["--data", data, "--rows", "gaan,fnn", "--seeds", "1", "--jobs", "2", "--out", "out"]
+    endless = small_options(epochs=100_000, stop_patience=100_000)
+    process = start("reproduce", "main", *options, *endless, folder=tmp_path)
+    runs = tmp_path / "out" / "runs"
+    deadline = time.monotonic() + 120
+    while len(list(runs.glob("*/*/log.jsonl"))) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
+    assert b"gaan seed 0: stopped" in out
+    assert b"fnn seed 0: stopped" in out
+    assert len(list(runs.glob("*/*/last.safetensors"))) == 2
+    assert len(report(tmp_path / "out")["missing"]) == 7
+
+
 def without_clock(out: Path) -> str:
     """The report but for what a clock decides."""
     text = (out / "main.json").read_text(encoding="utf-8").replace(out.name, "OUT")
@@ -290,6 +310,14 @@ def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
 
 
 class TestRefusals:
+    def test_a_folder_where_another_process_is_at_work(self, refused, data, tmp_path, monkeypatch):
+        monkeypatch.setattr("gaancore.reproduce.jobs.PATIENCE_SECONDS", 0)
+        (tmp_path / "out").mkdir()
+        with (tmp_path / "out" / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
+        assert line.startswith("out: another gaancore reproduce is at work here")
+
     def test_an_unknown_row(self, refused, data):
         line = refused("reproduce", "main", "--data", data, "--rows", "gaan,sage")
         assert line.startswith("--rows: sage: table main has no such row; known: fnn, avg-pool")
