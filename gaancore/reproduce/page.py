@@ -1,6 +1,5 @@
 """A report as Markdown."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -142,7 +141,23 @@ def _gates(report: Facts) -> list[str]:
     """What the pictures of gates show, in numbers."""
     if not report.get("gates"):
         return []
-    return [f"```json\n{json.dumps(report['gates'], indent=2)}\n```"]
+    columns = {
+        "mean": "mean gate",
+        "std": "std over nodes",
+        "share_closed": "share closed",
+        "share_open": "share open",
+        "entropy_mean": "attention entropy / log degree",
+    }
+    parts = [f"Gates of {report['gates']['test_nodes']:,} test nodes; pictures in `gates/`."]
+    for number, layer in enumerate(report["gates"]["layers"], start=1):
+        spread = f"{layer['std_over_heads']:.3f}"
+        parts.append(f"Layer {number}: standard deviation over the heads of a node {spread}.")
+        rows = [
+            [str(head), *("" if found[key] is None else f"{found[key]:.3f}" for key in columns)]
+            for head, found in enumerate(layer["heads"], start=1)
+        ]
+        parts.append(table(("head", *columns.values()), rows))
+    return parts
 
 
 def _missing(report: Facts) -> list[str]:

@@ -146,7 +146,11 @@ def test_tables_share_runs_with_the_same_settings(gaancore, data, tmp_path):
     outcome = gaancore("reproduce", "gates", *options)
     assert outcome.code == 0
     assert len(list((tmp_path / "out" / "runs").glob("*/*"))) == 1
-    assert report(tmp_path / "out", "gates")["gates"]["layers"]
+    layers = report(tmp_path / "out", "gates")["gates"]["layers"]
+    assert [len(layer["heads"]) for layer in layers] == [2, 2]
+    page = (tmp_path / "out" / "gates.md").read_text(encoding="utf-8")
+    assert f"| 1 | {layers[0]['heads'][0]['mean']:.3f} |" in page
+    assert (tmp_path / "out" / "gates" / "gates-of-nodes.png").exists()
 
 
 def test_without_data_the_report_says_synthetic(gaancore, tmp_path):
