@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gaancore.errors import DataError
-from gaancore.reproduce.data_facts import NAMES
+from gaancore.reproduce.data_facts import NAMES, short_words
 from gaancore.reproduce.page import page, table
 from gaancore.reproduce.tables import TABLES
 from gaancore.train.checkpoint import read_json
@@ -24,7 +24,9 @@ def collected_page(folders: Sequence[Path]) -> str:
     if not reports:
         raise DataError(f"{folders[0]}: no report there; run gaancore reproduce TABLE first")
     reports.sort(key=lambda report: list(TABLES).index(report["table"]))
-    overview = table(("table", "data", "done", "not run"), [_line(report) for report in reports])
+    overview = table(
+        ("table", "data", "runs done", "runs left"), [_line(report) for report in reports]
+    )
     parts = [OPENING, overview, *(page(report, level=2).rstrip("\n") for report in reports)]
     if missing := _not_begun(reports):
         parts.append("## Not run at all\n\n" + table(("table", "data", "how to run it"), missing))
@@ -46,14 +48,9 @@ def _line(report: dict[str, Any]) -> list[str]:
     if "data" not in report:
         return [report["title"], "", "yes", ""]
     done = sum(len(row.get("seeds", "x")) for row in report["rows"])
-    what = {"full": "the full set", "part": "other real data", "synthetic": "SYNTHETIC"}
-    data = f"{NAMES[report['task']]}: {what[report['data']['kind']]} (`{report['data']['file']}`)"
-    missing = len(report["missing"])
-    counts = [
-        f"{done} runs" if "metrics" in report else "yes",
-        f"{missing} runs" if missing else "",
-    ]
-    return [report["title"], data, *counts]
+    data = f"{short_words(report['task'], report['data'])} (`{report['data']['file']}`)"
+    was_run = str(done) if "metrics" in report else "yes"
+    return [report["title"], data, was_run, str(len(report["missing"]) or "")]
 
 
 def _not_begun(reports: Sequence[dict[str, Any]]) -> list[list[str]]:

@@ -33,6 +33,15 @@ def data_kind(task: str, facts: dict[str, Any]) -> str:
     return "full" if same else "part"
 
 
+def short_words(task: str, data: dict[str, Any]) -> str:
+    """The data of a report in a few words, as in the title of a picture."""
+    return {
+        "full": f"the full {NAMES[task]}",
+        "part": f"other real data than the full {NAMES[task]}",
+        "synthetic": f"SYNTHETIC look-alike of {NAMES[task]}",
+    }[data["kind"]]
+
+
 def file_name(facts: dict[str, Any]) -> str:
     """The last part of the path to the data: a report names no folder of one machine."""
     return Path(facts["path"]).name if facts["path"] else "built in"

@@ -6,6 +6,7 @@ from typing import Any
 
 from gaancore.data.dataset import NodeDataset
 from gaancore.errors import DataError, SettingsError
+from gaancore.reproduce.data_facts import short_words
 from gaancore.reproduce.page import page
 from gaancore.reproduce.runs import TableRun
 from gaancore.train.checkpoint import read_json, write_json, write_whole
@@ -54,7 +55,7 @@ def draw_report(report: Facts, runs: Sequence[TableRun], out: Path) -> list[Path
     else:
         traffic = report["task"] == "metr-la"
         metric, label = ("mean mae", "test MAE") if traffic else ("micro_f1", "test micro-F1, %")
-        title = f"{report['title']} ({report['data']['kind']} data)"
+        title = f"{report['title']}\n{short_words(report['task'], report['data'])}"
         score_chart(_bars(report, metric), title, label, chart)
     first = {run.row.name: run.folder.path for run in runs if run.seed == 0 and run.finished}
     learning_curves(first, curves)
@@ -84,12 +85,12 @@ def _bars(report: Facts, metric: str) -> list[Facts]:
 
 
 def _points(report: Facts) -> list[Facts]:
-    return [
-        {
-            "model": row["model"],
-            "out_dim": row["out_dim"],
-            **(row["full"] or row["other"])["micro_f1"],
-        }
-        for row in report["rows"]
-        if row["seeds"]
-    ]
+    """The chart's axis is F1 itself, not percent."""
+    points = []
+    for row in report["rows"]:
+        if row["seeds"]:
+            found = (row["full"] or row["other"])["micro_f1"]
+            std = None if found["std"] is None else found["std"] / 100
+            scaled = {"mean": found["mean"] / 100, "std": std, "n": found["n"]}
+            points.append({"model": row["model"], "out_dim": row["out_dim"], **scaled})
+    return points
