@@ -16,7 +16,9 @@ from .convert import check, convert
 from .doctor import doctor
 from .evaluate import evaluate
 from .forecast import forecast
+from .params import params
 from .plot import plot
+from .reproduce import reproduce, results
 from .sample import sample
 from .synth import synth
 from .train import train
@@ -33,9 +35,11 @@ def gaancore() -> None:
     gaancore train --task metr-la              forecast traffic, on a built-in road network
     gaancore evaluate runs/NAME                score a finished run again
     gaancore forecast --run runs/NAME          the hour after the last row of the data
-    gaancore plot runs/NAME                    pictures of forecasts and errors
+    gaancore plot runs/NAME                    pictures of learning, gates, forecasts
     gaancore convert FOLDER STORE              a large graph, put in order on disk once
     gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
+    gaancore reproduce main --data FOLDER      a table of the paper, beside the paper's numbers
+    gaancore params                            every parameter count, beside the paper's
     gaancore doctor                            is this installation well, is there a GPU
     """
 
@@ -48,6 +52,9 @@ gaancore.add_command(convert)
 gaancore.add_command(check)
 gaancore.add_command(synth)
 gaancore.add_command(sample)
+gaancore.add_command(reproduce)
+gaancore.add_command(results)
+gaancore.add_command(params)
 gaancore.add_command(doctor)
 
 

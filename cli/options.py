@@ -1,6 +1,6 @@
 """Options that name a setting, and how they, a config file and --set come together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -130,9 +130,16 @@ def given_settings(options: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     for name, option, *_ in _SETTINGS:
         if options[name] is not None:
             layers.append((option, {name: options[name]}))
-    for assignment in options["assignments"]:
+    layers.append(("--set", given_assignments(options["assignments"])))
+    return layers
+
+
+def given_assignments(assignments: Sequence[str]) -> dict[str, Any]:
+    """The settings in the NAME=VALUE of `--set`; of two of one name the later."""
+    given = {}
+    for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals:
             raise SettingsError(f"--set: expected NAME=VALUE, got {assignment!r}")
-        layers.append(("--set", {name.strip(): value.strip()}))
-    return layers
+        given[name.strip()] = value.strip()
+    return given

@@ -1,20 +1,24 @@
 """`gaancore plot`."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from gaancore.data import NodeDataset
 from gaancore.errors import SettingsError
 from gaancore.train.forecast import ForecastRun
+from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder
+from gaancore.train.settings import Settings
 
-from .data import open_run
+from .data import load_again, open_run
 from .options import process_options
 
 
-@click.command(short_help="Draw forecasts and errors of a METR-LA run.")
+@click.command(short_help="Draw a run: how it learned, its gates or its forecasts.")
 @click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",
@@ -22,25 +26,54 @@ from .options import process_options
 )  # fmt: skip
 @click.option(
     "--sensor", "sensors", multiple=True, metavar="ID",
-    help="May be repeated.  [default: the first sensor]",
+    help="Of a METR-LA run; may be repeated.  [default: the first sensor]",
 )  # fmt: skip
 @click.option("--out", metavar="DIR", help="Folder of the pictures.  [default: RUN/plots]")
 @process_options
 def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) -> int:
-    """Draw the best weights' forecasts of the test part, as PNG and SVG.
+    """Draw the run in folder RUN, as PNG and SVG.
 
-    Forecast against truth for the chosen sensors, error by minutes ahead beside the last value's,
-    error by hour of the day.
+    Where nodes are classified: validation score and training loss by epoch; for a GaAN also the
+    gates of test nodes, how they are spread in each head, how they changed in training, and how
+    evenly each head attends. Of METR-LA: forecast against truth for the chosen sensors, error by
+    minutes ahead beside the last value's, error by hour of the day.
     """
-    from gaancore.train.forecast_plots import draw_plots  # matplotlib takes a second to import
-
     prepare_process(options["threads"])
     folder = RunFolder(Path(run).expanduser())
-    opened = open_run(folder, options["data"], options["device"], options["prefetch"])
-    if not isinstance(opened, ForecastRun):
-        raise SettingsError(f"{folder.path}: not a run of task metr-la; only those are drawn")
-    opened.load_best()
     target = Path(out).expanduser() if out else folder.path / "plots"
-    for path in draw_plots(opened, sensors or opened.dataset.sensor_ids[:1], target):
+    settings, _ = folder.read_settings()
+    if isinstance(settings, ForecastSettings):
+        files = _draw_forecasts(folder, sensors, target, options)
+    elif sensors:
+        raise SettingsError(f"--sensor: {folder.path} is not a run of task metr-la")
+    else:
+        files = _draw_classifier(folder, settings, target, options)
+    for path in files:
         click.echo(f"written: {path}")
     return 0
+
+
+def _draw_forecasts(
+    folder: RunFolder, sensors: tuple[str, ...], target: Path, options: dict[str, Any]
+) -> Iterable[Path]:
+    from gaancore.train.forecast_plots import draw_plots  # matplotlib takes a second to import
+
+    opened = open_run(folder, options["data"], options["device"], options["prefetch"])
+    assert isinstance(opened, ForecastRun)
+    opened.load_best()
+    return draw_plots(opened, sensors or opened.dataset.sensor_ids[:1], target)
+
+
+def _draw_classifier(
+    folder: RunFolder, settings: Settings, target: Path, options: dict[str, Any]
+) -> Iterator[Path]:
+    """The curves need no data, so they are there even where the data are not found."""
+    from gaancore.reproduce.figures import gate_pictures, learning_curves
+
+    name = f"{settings.model}, seed {settings.seed}"
+    yield from learning_curves({name: folder.path}, target / "learning-curves.png")
+    if settings.model == "gaan":
+        dataset = load_again(folder, options["data"])
+        assert isinstance(dataset, NodeDataset)
+        facts = gate_pictures(folder.path, dataset, target, device=options["device"])
+        yield from (target / name for name in facts["files"])

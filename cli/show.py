@@ -1,14 +1,23 @@
 """What a run looks like on a terminal; nothing moves where there is none."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
+from gaancore.reproduce.jobs import last_validation
+from gaancore.reproduce.runs import TableRun
 from gaancore.train.classify import ClassifierRun
 from gaancore.train.forecast import ForecastRun
 from gaancore.train.record import RunFolder
@@ -116,6 +125,56 @@ def print_whole(console: Console, table: Table) -> None:
     unbounded = console.options.update(max_width=1000)
     console.width = max(console.width, console.measure(table, options=unbounded).maximum)
     console.print(table)
+
+
+class JobsDisplay:
+    """A line for each run under way, on a terminal; one for each that has ended, everywhere."""
+
+    def __init__(self) -> None:
+        self.console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+        self.bar = Progress(
+            TextColumn("{task.fields[name]}"),
+            TextColumn("epoch {task.fields[epoch]:.1f}  {task.fields[validated]}"),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self.tasks: dict[str, TaskID] = {}
+        self.failed = False
+
+    def watch(self, runs: Sequence[TableRun]) -> None:
+        """Show the last validation of each."""
+        if self.bar.disable:
+            return
+        for run in runs:
+            if run.name not in self.tasks:
+                self.tasks[run.name] = self.bar.add_task(
+                    "", total=None, name=run.name, epoch=0.0, validated=""
+                )
+            if line := last_validation(run):
+                words = words_for(run.settings.task).validated(line)
+                self.bar.update(self.tasks[run.name], epoch=line["epoch"], validated=words)
+
+    def ended(self, run: TableRun, outcome: str) -> None:
+        """Say how a run ended; one that went wrong does not stop the others."""
+        if run.name in self.tasks:
+            self.bar.remove_task(self.tasks.pop(run.name))
+        self.failed |= outcome not in ("done", "stopped")
+        if outcome == "done":
+            outcome = words_for(run.settings.task).result(run.record())
+        self.console.print(f"{run.name}: {outcome}")
+
+    def __enter__(self) -> None:
+        self.bar.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.bar.stop()
 
 
 @contextmanager

@@ -26,6 +26,7 @@ ROOMS = [
     ["optim", "data"],
     ["recipes"],
     ["train"],
+    ["reproduce"],
     ["doctor"],
     ["cli"],
 ]

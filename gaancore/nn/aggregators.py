@@ -13,14 +13,17 @@ from gaancore.graph.block import Block
 from gaancore.nn.gate import SLOPE, PaperGate, ReleasedGate
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
+from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
     divide_by_degree,
     edge_dot,
+    multiply,
     reshape,
     scale_heads,
     segment_attention,
     segment_max,
     segment_mean,
+    segment_softmax,
     segment_weighted_sum,
     sigmoid,
     tanh,
@@ -96,8 +99,16 @@ class Attention(Aggregator):
             seed=seed or 0,
         )
 
+    def weights(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
+        """w_ij^k of every edge, (E, K), without dropout; `attend` uses and never stores them."""
+        queries = split_heads(self.query(x), self.num_heads)
+        scores = edge_dot(queries, split_heads(self.key(z), self.num_heads), block=block)
+        return segment_softmax(multiply(scores, scores.dtype.type(self.scale)), block=block)
+
     def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        return flatten_heads(self.attend(x, z, block, seed))
+        heads = self.attend(x, z, block, seed)
+        show(Seen(self, x, z, block, None))
+        return flatten_heads(heads)
 
 
 class GatedAttention(Attention):
@@ -135,8 +146,9 @@ class GatedAttention(Attention):
         self.gate = gate(x_dim, z_dim, gate_dim, num_heads, rng, mean_in_gate)
 
     def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        heads = self.attend(x, z, block, seed)
-        return flatten_heads(scale_heads(heads, self.gate(x, z, block)))
+        heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
+        show(Seen(self, x, z, block, gates))
+        return flatten_heads(scale_heads(heads, gates))
 
 
 class Pooling(Aggregator):

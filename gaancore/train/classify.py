@@ -8,6 +8,7 @@ from gaancore.array import Uploads, resolve_device
 from gaancore.data.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.features import Features, feature_statistics
 from gaancore.errors import DataError, SettingsError
+from gaancore.nn.observe import observing
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, PlateauSchedule
 from gaancore.seeding import derive_seed
@@ -15,6 +16,7 @@ from gaancore.tensor import Tensor
 from gaancore.train.batches import Batch, Batches
 from gaancore.train.build import Model, build_model
 from gaancore.train.checkpoint import Groups
+from gaancore.train.heads import HeadValues, gate_values, summary
 from gaancore.train.inference import infer, infer_sampled
 from gaancore.train.metrics import Scores, f1_scores, majority_scores
 from gaancore.train.prefetch import Prefetch
@@ -89,7 +91,9 @@ class ClassifierRun(Run):
 
     def _logged(self) -> dict[str, Any]:
         waited, self._ahead.waited = self._ahead.waited, 0.0
-        return {"waiting_share": round(waited / max(self.progress.training_seconds, 1e-9), 4)}
+        share = round(waited / max(self.progress.training_seconds, 1e-9), 4)
+        gates = summary(self._gates.layers)
+        return {"waiting_share": share} | ({"gates": gates} if gates else {})
 
     def _rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
@@ -101,7 +105,10 @@ class ClassifierRun(Run):
         return s.lr_floor + (self.schedule.lr - s.lr_floor) * left / cooldown
 
     def _score_validation(self) -> tuple[float, dict[str, Any]]:
-        scores = self.score(VALIDATION)
+        view = self._seen_for(VALIDATION)
+        self._gates = HeadValues(view.nodes(VALIDATION), view.num_nodes, gate_values)
+        with observing(self._gates):
+            scores = self.score(VALIDATION)
         return scores.micro_f1, asdict(scores)
 
     def _kept_with_best(self) -> Groups:

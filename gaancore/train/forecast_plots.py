@@ -1,19 +1,16 @@
 """Pictures of a forecasting run: forecast against truth, and where the errors are."""
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from gaancore.errors import SettingsError
-from gaancore.train.checkpoint import write_whole
 from gaancore.train.forecast import ForecastRun
+from gaancore.train.picture import save_figure
 
 SHOWN_STEPS = 288  # of forecast against truth: a day of METR-LA
-FORMATS = ("png", "svg")
 
 
 def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[Path]:
@@ -38,8 +35,8 @@ def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[P
     figures["error-by-step"] = _by_step(run)
     if run.dataset.time_of_day is not None:
         figures["error-by-hour"] = _by_hour(run, starts, predicted)
-    folder.mkdir(parents=True, exist_ok=True)
-    return [path for name, figure in figures.items() for path in _save(figure, folder / name)]
+    saved = (save_figure(figure, folder / f"{name}.png") for name, figure in figures.items())
+    return [path for paths in saved for path in paths]
 
 
 def _predictions(run: ForecastRun, starts: np.ndarray) -> np.ndarray:
@@ -100,15 +97,3 @@ def _by_hour(run: ForecastRun, starts: np.ndarray, predicted: np.ndarray) -> Fig
     axes.set(xlabel="hour of the day", ylabel="MAE", title="error by hour, test part")
     axes.legend()
     return figure
-
-
-def _save(figure: Figure, stem: Path) -> list[Path]:
-    """The same bytes for the same picture: no date, no random ids."""
-    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]
-    for path, kind in zip(paths, FORMATS, strict=True):
-        content = BytesIO()
-        with rc_context({"svg.hashsalt": "gaancore"}):
-            metadata = {"Date": None} if kind == "svg" else None
-            figure.savefig(content, format=kind, dpi=150, metadata=metadata)
-        write_whole(path, content.getvalue())
-    return paths

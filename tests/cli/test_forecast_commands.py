@@ -123,12 +123,13 @@ def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads
     assert not (tmp_path / "run" / "plots").exists()
 
 
-def test_a_run_of_another_task_neither_forecasts_nor_is_drawn(gaancore, refused, tmp_path):
+def test_a_run_of_another_task_does_not_forecast_and_has_no_sensors(gaancore, refused, tmp_path):
     write_small_npz(tmp_path / "small.npz")
     tiny = small_options(epochs=1, batch_size=600)
     gaancore("train", "--data", "small.npz", *tiny, "--out", "ppi")
     assert refused("forecast", "--run", "ppi").startswith("ppi: not a run of task metr-la")
-    assert refused("plot", "ppi").startswith("ppi: not a run of task metr-la")
+    line = refused("plot", "ppi", "--sensor", "road0-1")
+    assert line == "--sensor: ppi is not a run of task metr-la"
 
 
 def test_a_setting_of_another_task_is_refused(refused, roads):

@@ -1,0 +1,1 @@
+"""The tables and figures of the paper, from runs to a report."""

@@ -1,0 +1,111 @@
+"""What the heads of a trained GaAN do for the nodes that it is tested on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaancore.data.dataset import TEST, NodeDataset
+from gaancore.errors import SettingsError
+from gaancore.nn.observe import Seen, observing
+from gaancore.train.classify import ClassifierRun
+from gaancore.train.heads import HeadValues, attention_entropy, gate_values
+from gaancore.train.record import RunFolder
+from gaancore.train.settings import Settings
+
+SHOWN_NODES = 16
+CLOSED, OPEN = 0.1, 0.9  # a gate below or above it lets next to nothing, or all, of a head through
+
+
+@dataclass(frozen=True)
+class HeadsOfTest:
+    """Gates and attention of the best weights of a run, over the whole neighbourhoods of n nodes.
+
+    run     : the run, with those weights in place.
+    rows    : (n,) the test nodes, as rows of the dataset, ascending.
+    degrees : (n,) how many neighbours each of them has.
+    gates   : (n, K) of each layer, in (0, 1).
+    entropy : (n, K) of each layer, see attention_entropy.
+    """
+
+    run: ClassifierRun
+    rows: np.ndarray
+    degrees: np.ndarray
+    gates: list[np.ndarray]
+    entropy: list[np.ndarray]
+
+    def facts(self) -> dict[str, Any]:
+        """Numbers for a report: of each layer, and of each of its heads, over the test nodes."""
+        return {
+            "data": self.run.data_facts["kind"],
+            "test_nodes": int(self.rows.size),
+            "layers": [
+                {
+                    "std_over_heads": round(float(gates.std(axis=1).mean()), 6),
+                    "heads": [_of_head(*both) for both in zip(gates.T, entropy.T, strict=True)],
+                }
+                for gates, entropy in zip(self.gates, self.entropy, strict=True)
+            ],
+        }
+
+    def positions(self, nodes: Sequence[int] | None) -> np.ndarray:
+        """Where `nodes` (rows of the dataset) stand among the test nodes, ascending by degree; if
+        None, of SHOWN_NODES that are spread evenly over the degrees.
+
+        Raises SettingsError for a node that is not a test node.
+        """
+        by_degree = np.argsort(self.degrees, kind="stable")
+        if nodes is None:
+            spread = np.linspace(0, self.rows.size - 1, min(SHOWN_NODES, self.rows.size))
+            return by_degree[spread.round().astype(int)]
+        if strangers := sorted(set(nodes) - set(self.rows.tolist())):
+            raise SettingsError(f"nodes: {strangers[0]} is not the row of a test node")
+        chosen = np.searchsorted(self.rows, nodes)
+        return chosen[np.argsort(self.degrees[chosen], kind="stable")]
+
+
+def _of_head(gates: np.ndarray, entropy: np.ndarray) -> dict[str, float | None]:
+    """`entropy` is NaN for nodes with fewer than two neighbours, which it leaves out."""
+    known = entropy[~np.isnan(entropy)]
+    found = {
+        "mean": gates.mean(),
+        "std": gates.std(),
+        "share_closed": (gates < CLOSED).mean(),
+        "share_open": (gates > OPEN).mean(),
+        "entropy_mean": known.mean() if known.size else None,
+    }
+    return {name: None if x is None else round(float(x), 6) for name, x in found.items()}
+
+
+def look_at_heads(folder: Path, dataset: NodeDataset, device: str = "cpu") -> HeadsOfTest:
+    """Run the best weights of the GaAN in `folder` over the test nodes of its dataset.
+
+    Raises SettingsError if it is not a GaAN that classifies nodes, or the data are not those it
+    was trained on; DataError if the run cannot be read.
+    """
+    settings, data = RunFolder(folder).read_settings()
+    if not isinstance(settings, Settings) or settings.model != "gaan":
+        raise SettingsError(
+            f"{folder}: {settings.model} of task {settings.task}: expected a gaan of task ppi or "
+            "reddit, whose gates can be shown"
+        )
+    whole = replace(settings, eval_fanouts=(-1,))
+    run = ClassifierRun(whole, dataset, RunFolder(folder), device, prefetch=0)
+    if run.data_facts["checksum"] != data["checksum"]:
+        raise SettingsError(f"{folder}: these are not the data that the run was trained on")
+    run.load_best()
+    view, ids = dataset.view(TEST)
+    nodes = view.nodes(TEST)
+    gates = HeadValues(nodes, view.num_nodes, gate_values)
+    entropy = HeadValues(nodes, view.num_nodes, attention_entropy)
+
+    def observer(seen: Seen) -> None:
+        gates(seen)
+        entropy(seen)
+
+    with observing(observer):
+        run.score(TEST)
+    degrees = view.graph.degrees[nodes]
+    return HeadsOfTest(run, ids[nodes], degrees, gates.layers, entropy.layers)

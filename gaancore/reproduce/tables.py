@@ -1,0 +1,85 @@
+"""The paper's tables: each row a TOML file of settings, with what the paper prints for it.
+
+A row's file holds the settings that differ from its task's defaults, in the keys of a config file.
+`[paper]` says where the paper has it, `[paper.TASK]` what is printed there: scores as
+[mean, deviation] or [mean], `printed` and `num_parameters` for #Param. A number that could not be
+confirmed is left out. A row with a `task` of its own is for that task alone.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from gaancore.errors import SettingsError
+
+# table -> (title, tasks it is made of)
+TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "datasets": ("The data sets", ("ppi", "reddit", "metr-la")),
+    "sampling": ("Sampled sizes, merged and not", ("reddit", "ppi")),
+    "main": ("Test micro-F1 of every model", ("ppi", "reddit")),
+    "ablation": ("Heads and sample sizes", ("ppi", "reddit")),
+    "out-dim": ("Test micro-F1 against output dimension", ("ppi",)),
+    "gates": ("Gate values of nodes and heads", ("ppi", "reddit")),
+    "traffic": ("Errors of traffic forecasts", ("metr-la",)),
+    "params": ("Parameter counts", ("ppi", "reddit")),
+}
+TRAINED = ("main", "ablation", "out-dim", "gates", "traffic")
+# The paper's numbers of runs; it names none for METR-LA. One run is enough for a picture of gates.
+SEEDS = {"ppi": 3, "reddit": 5, "metr-la": 3}
+
+
+@dataclass(frozen=True)
+class Row:
+    """settings : what differs from the defaults of the task.
+    paper    : task -> what is printed there; place : where.
+    """
+
+    name: str
+    settings: dict[str, Any]
+    place: str
+    paper: dict[str, dict[str, Any]]
+
+
+def seeds_of(table: str, task: str) -> int:
+    """How many seeds a row is run with."""
+    return 1 if table == "gates" else SEEDS[task]
+
+
+def rows_of(table: str, task: str, names: Sequence[str] = ()) -> list[Row]:
+    """The rows of `table` that `task` has, in the order of the models; only `names`, if any.
+
+    Raises SettingsError for a name that is no row.
+    """
+    rows = [row for row in read_rows(table) if row.settings.get("task", task) == task]
+    known = {row.name: row for row in rows}
+    for name in names:
+        if name not in known:
+            raise SettingsError(
+                f"--rows: {name}: table {table} has no such row; known: {', '.join(known)}"
+            )
+    return [known[name] for name in names] if names else rows
+
+
+def read_rows(table: str) -> list[Row]:
+    """Every row of a table, sorted by model as the paper lists them, then by name."""
+    folder = resources.files("gaancore.reproduce") / "rows" / table
+    files = (file for file in folder.iterdir() if file.name.endswith(".toml"))
+    rows = [_read(file.name, file.read_text(encoding="utf-8")) for file in files]
+    return sorted(rows, key=_place_in_table)
+
+
+def _read(file_name: str, text: str) -> Row:
+    settings = tomllib.loads(text)
+    paper = settings.pop("paper")
+    return Row(file_name.removesuffix(".toml"), settings, paper.pop("place"), paper)
+
+
+ORDER = ("fnn", "avg-pool", "max-pool", "pairwise-sigmoid", "pairwise-tanh", "attention", "gaan")
+
+
+def _place_in_table(row: Row) -> tuple[Any, ...]:
+    s = row.settings
+    widths = (s.get("num_heads", 0), s.get("out_dim", 0), s.get("fanouts", []))
+    return (ORDER.index(s["model"]) if "model" in s else -1, *widths, row.name)

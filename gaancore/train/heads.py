@@ -1,0 +1,96 @@
+"""What the heads do for chosen nodes: the gates they pass through, how sharp their attention is."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import entr
+
+from gaancore.array import device_of, to_device, to_numpy
+from gaancore.graph.block import Block
+from gaancore.graph.ordered_rows import some_rows
+from gaancore.nn.module import Module
+from gaancore.nn.observe import Seen
+from gaancore.tensor import Tensor
+
+EDGES_AT_A_TIME = 2_000_000  # whose attention weights are computed; a node's stay together
+
+Measure = Callable[[Seen, np.ndarray], np.ndarray | None]
+
+
+class HeadValues:
+    """An observer (see observing) that keeps one number for each chosen node, layer and head.
+
+    nodes   : distinct ids of the graph, which has num_nodes.
+    measure : measure(seen, rows) -> (len(rows), K) for some destinations of a block, or None for a
+              layer without gates: gate_values or attention_entropy.
+
+    A node is measured where it is a destination. Where a sampled pass meets it more than once in a
+    layer, with other neighbours each time, the last time counts.
+    """
+
+    def __init__(self, nodes: np.ndarray, num_nodes: int, measure: Measure) -> None:
+        self.measure = measure
+        self.count = nodes.size
+        self.row_of = np.full(num_nodes, -1)
+        self.row_of[nodes] = np.arange(nodes.size)
+        self._values: dict[Module, np.ndarray] = {}
+
+    def __call__(self, seen: Seen) -> None:
+        rows = self.row_of[seen.block.src_ids[: seen.block.num_dst]]
+        chosen = np.flatnonzero(rows >= 0)
+        if (measured := self.measure(seen, chosen)) is not None:
+            if seen.layer not in self._values:
+                self._values[seen.layer] = np.full((self.count, measured.shape[1]), np.nan)
+            self._values[seen.layer][rows[chosen]] = measured
+
+    @property
+    def layers(self) -> list[np.ndarray]:
+        """(len(nodes), K) float64 of each layer that was seen, from the features on."""
+        return list(self._values.values())
+
+
+def gate_values(seen: Seen, rows: np.ndarray) -> np.ndarray | None:
+    """The gates g_i^k of some destinations, as the layer itself used them."""
+    return None if seen.gates is None else to_numpy(seen.gates.data)[rows]
+
+
+def attention_entropy(seen: Seen, rows: np.ndarray) -> np.ndarray:
+    """-sum_j w_ij^k log w_ij^k / log |N_i| of some destinations.
+
+    1 where a head looks at all neighbours alike, 0 where it looks at one alone; NaN for a node with
+    fewer than two neighbours, which leave nothing to choose.
+    """
+    block = seen.block.to("cpu")
+    degrees = np.diff(block.indptr)[rows]
+    out = np.full((rows.size, seen.layer.num_heads), np.nan)
+    chosen = np.flatnonzero(degrees > 1)
+    for part in _parts(chosen, degrees[chosen]):
+        indptr, indices = some_rows(block.indptr, block.indices, rows[part])
+        weights = _weights(seen, rows[part], Block(indptr, indices, block.num_src))
+        out[part] = np.add.reduceat(entr(weights), indptr[:-1]) / np.log(degrees[part])[:, None]
+    return out
+
+
+def _parts(rows: np.ndarray, degrees: np.ndarray) -> list[np.ndarray]:
+    """Runs of rows with about EDGES_AT_A_TIME edges each; no run is empty."""
+    number = (np.cumsum(degrees) - 1) // EDGES_AT_A_TIME
+    return np.split(rows, np.flatnonzero(np.diff(number)) + 1) if rows.size else []
+
+
+def _weights(seen: Seen, rows: np.ndarray, block: Block) -> np.ndarray:
+    """(E, K) float64: the weights on the edges of `block`, which are those of some destinations."""
+    device = device_of(seen.x.data)
+    x = Tensor(seen.x.data[to_device(rows, device)])
+    weights = seen.layer.weights(x, seen.z, block.to(device))
+    return to_numpy(weights.data).astype(np.float64)
+
+
+def summary(layers: list[np.ndarray]) -> list[dict[str, list[float]]]:
+    """Mean and standard deviation over the nodes, of each layer and head, to six digits."""
+    return [
+        {
+            "mean": np.mean(values, axis=0).round(6).tolist(),
+            "std": np.std(values, axis=0).round(6).tolist(),
+        }
+        for values in layers
+    ]

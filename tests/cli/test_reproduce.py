@@ -1,0 +1,370 @@
+"""`gaancore reproduce`: what it runs, what it does not run twice, and what it writes."""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_run import small_arrays, small_options, write_small_npz
+
+import gaancore as package
+from gaancore.reproduce.tables import TABLES
+
+CHECKOUT = Path(package.__file__).parents[1]
+PROGRAM = "from gaancore.cli.main import main; main()"
+TINY = small_options(epochs=1)
+ROWS = ["--rows", "gaan,fnn", "--seeds", "2"]
+
+
+@pytest.fixture(autouse=True)
+def children_import_this_checkout(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
+
+
+def start(*arguments: object, folder: Path) -> subprocess.Popen[bytes]:
+    """`gaancore ARGUMENTS` on the CPU as a process in `folder`."""
+    environment = {"PYTHONPATH": str(CHECKOUT), "GAANCORE_DATA": str(folder / "none")}
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *map(str, arguments), "--device", "cpu"],
+        cwd=folder,
+        env=os.environ | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory) -> Path:
+    """The folder that `main_table` copies: its runs take seconds."""
+    folder = tmp_path_factory.mktemp("main")
+    data = write_small_npz(folder / "small.npz")
+    options = ["main", "--data", data, *ROWS, *TINY, "--out", "out"]
+    process = start("reproduce", *options, folder=folder)
+    output = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    return folder / "out"
+
+
+@pytest.fixture
+def main_table(finished, gaancore, data, tmp_path):
+    """Two rows of the main table in the folder `out`; gives the command to make it again."""
+    shutil.copytree(finished, tmp_path / "out")
+    return lambda: gaancore("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("main*"))}
+
+
+def report(folder: Path, table: str = "main") -> dict:
+    return json.loads((folder / f"{table}.json").read_text(encoding="utf-8"))
+
+
+def test_finished_runs_are_used_again_and_the_report_is_the_same(main_table, tmp_path):
+    out = tmp_path / "out"
+    runs = list((out / "runs").glob("ppi-*/*"))
+    assert sorted(path.name for path in runs) == [
+        f"{name}-released-seed{seed}" for name in ("fnn", "gaan") for seed in (0, 1)
+    ]
+    when = {path: path.stat().st_mtime_ns for path in (out / "runs").rglob("*") if path.is_file()}
+    before = files(out)
+    outcome = main_table()
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "seed" not in outcome.out.split("written")[0]  # no line of a finished run
+    assert files(out) == before
+    assert when == {path: path.stat().st_mtime_ns for path in when}
+
+
+def test_the_report_holds_the_mean_and_the_sample_deviation_of_the_records(main_table, tmp_path):
+    out = tmp_path / "out"
+    scores = [
+        json.loads(path.read_text(encoding="utf-8"))["test"]["micro_f1"] * 100
+        for path in sorted((out / "runs").glob("*/gaan-*/record.json"))
+    ]
+    (row,) = [row for row in report(out)["rows"] if row["name"] == "gaan"]
+    found = row["other"]["micro_f1"]
+    assert found["n"] == 2
+    assert found["mean"] == pytest.approx(sum(scores) / 2, abs=1e-4)
+    assert found["std"] == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5, abs=1e-4)
+    page = (out / "main.md").read_text(encoding="utf-8")
+    assert f"{found['mean']:.2f} ± {found['std']:.2f}" in page
+
+
+def test_what_was_not_run_is_empty_named_and_has_a_command(main_table, tmp_path):
+    found = report(tmp_path / "out")
+    empty = {row["name"] for row in found["rows"] if not row["seeds"]}
+    assert empty == {
+        "avg-pool", "max-pool", "pairwise-sigmoid", "pairwise-tanh", "attention",
+    }  # fmt: skip
+    assert len(found["missing"]) == 2 * len(empty)
+    assert found["command"].startswith("gaancore reproduce main --task ppi --data small.npz")
+    assert all(pair["holds"] is None for pair in found["order"]["pairs"])
+    assert str(tmp_path) not in json.dumps(found)  # no folder of this machine
+
+
+def test_other_data_never_stand_beside_the_paper(main_table, tmp_path):
+    found = report(tmp_path / "out")
+    assert found["data"]["kind"] == "part"
+    assert all(row["full"] == {} for row in found["rows"])
+    lines = (tmp_path / "out" / "main.md").read_text(encoding="utf-8").splitlines()
+    header = next(line for line in lines if line.startswith("| row | paper"))
+    row = next(line for line in lines if line.startswith("| gaan |"))
+    cells = dict(zip(header.split(" | "), row.split(" | "), strict=True))
+    assert cells["ours, full PPI"].strip() == ""
+    assert cells["paper (test micro-F1, %)"] == "98.71 ± 0.02"
+    assert header.split(" | ")[-1].startswith("ours, not the full PPI")
+
+
+def test_a_table_is_added_to_row_by_row(gaancore, data, tmp_path):
+    command = ["reproduce", "main", "--data", data, "--seeds", "1", *TINY, "--out", "out"]
+    for name in ("fnn", "avg-pool"):
+        assert gaancore(*command, "--rows", name).code == 0
+    assert [row["name"] for row in report(tmp_path / "out")["rows"] if row["seeds"]] == [
+        "fnn",
+        "avg-pool",
+    ]
+    found = report(tmp_path / "out")
+    means = {r["name"]: r["other"]["micro_f1"]["mean"] for r in found["rows"] if r["seeds"]}
+    (pair,) = [p for p in found["order"]["pairs"] if p["better"] == "avg-pool"]
+    assert pair["holds"] is (means["avg-pool"] >= means["fnn"])
+    word = "holds" if pair["holds"] else "**does not hold**"
+    page = (tmp_path / "out" / "main.md").read_text(encoding="utf-8")
+    assert f"- avg-pool against fnn: {word} by" in page
+
+
+def test_tables_share_runs_with_the_same_settings(gaancore, data, tmp_path):
+    options = ["--data", data, "--seeds", "1", *TINY, "--out", "out"]
+    assert gaancore("reproduce", "main", "--rows", "gaan", *options).code == 0
+    outcome = gaancore("reproduce", "gates", *options)
+    assert outcome.code == 0
+    assert len(list((tmp_path / "out" / "runs").glob("*/*"))) == 1
+    layers = report(tmp_path / "out", "gates")["gates"]["layers"]
+    assert [len(layer["heads"]) for layer in layers] == [2, 2]
+    page = (tmp_path / "out" / "gates.md").read_text(encoding="utf-8")
+    assert f"| 1 | {layers[0]['heads'][0]['mean']:.3f} |" in page
+    assert (tmp_path / "out" / "gates" / "gates-of-nodes.png").exists()
+
+
+def test_without_data_the_report_says_synthetic(gaancore, tmp_path):
+    outcome = gaancore(
+        "reproduce", "main", "--rows", "fnn", "--seeds", "1", *TINY, "--out", "out", "--jobs", "2"
+    )
+    assert outcome.code == 0
+    assert "SYNTHETIC" in outcome.out
+    assert report(tmp_path / "out")["data"]["kind"] == "synthetic"
+    assert "SYNTHETIC" in (tmp_path / "out" / "main.md").read_text(encoding="utf-8")
+
+
+def test_a_budget_of_nothing_runs_nothing_and_still_reports(gaancore, data, tmp_path):
+    outcome = gaancore(
+        "reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out", "--budget", "0"
+    )
+    assert outcome.code == 0
+    assert not (tmp_path / "out" / "runs").exists()
+    assert len(report(tmp_path / "out")["missing"]) == 14
+
+
+def test_a_spent_budget_saves_what_is_under_way(gaancore, data, tmp_path):
+    options = ["--data", data, "--rows", "gaan", "--seeds", "1", "--out", "out"]
+    endless = small_options(epochs=100_000, stop_patience=100_000)
+    outcome = gaancore("reproduce", "main", *options, *endless, "--budget", "0.15")
+    assert outcome.code == 0
+    assert "gaan seed 0: stopped" in outcome.out
+    (run,) = (tmp_path / "out" / "runs").glob("*/*")
+    assert (run / "last.safetensors").exists()
+    assert not (run / "record.json").exists()
+    assert "gaan seed 0" in report(tmp_path / "out")["missing"]
+
+
+def test_killed_in_the_middle_and_started_again_runs_nothing_twice(gaancore, data, tmp_path):
+    options = ["reproduce", "main", "--data", data, "--rows", "fnn,gaan", "--seeds", "1"]
+    options += [*small_options(epochs=60), "--out"]
+    process = start(*options, "killed", folder=tmp_path)
+    runs = tmp_path / "killed" / "runs"
+    deadline = time.monotonic() + 120
+    while len(list(runs.glob("*/*/log.jsonl"))) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    (done,) = runs.glob("*/*/record.json")  # the other one is under way
+    before = done.read_bytes()
+    assert gaancore(*options, "killed").code == 0
+    assert done.read_bytes() == before
+    assert len(list(runs.glob("*/*/record.json"))) == 2
+    again = files(tmp_path / "killed")
+    assert gaancore(*options, "killed").code == 0
+    assert files(tmp_path / "killed") == again
+
+    assert gaancore(*options, "straight").code == 0
+    assert without_clock(tmp_path / "straight") == without_clock(tmp_path / "killed")
+
+
+def test_ctrl_c_saves_what_is_under_way(data, tmp_path):
+    options = ["--data", data, "--rows", "gaan,fnn", "--seeds", "1", "--jobs", "2", "--out", "out"]
+    endless = small_options(epochs=100_000, stop_patience=100_000)
+    process = start("reproduce", "main", *options, *endless, folder=tmp_path)
+    runs = tmp_path / "out" / "runs"
+    deadline = time.monotonic() + 120
+    while len(list(runs.glob("*/*/log.jsonl"))) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
+    assert b"gaan seed 0: stopped" in out
+    assert b"fnn seed 0: stopped" in out
+    assert len(list(runs.glob("*/*/last.safetensors"))) == 2
+    assert len(report(tmp_path / "out")["missing"]) == 7
+
+
+def without_clock(out: Path) -> str:
+    """The report but for what a clock decides."""
+    text = (out / "main.json").read_text(encoding="utf-8").replace(out.name, "OUT")
+    return re.sub(r'"seconds": [\d.]+', "", text)
+
+
+def test_all_26_parameter_counts_are_the_papers(gaancore, tmp_path):
+    outcome = gaancore("reproduce", "params", "--out", "out")
+    assert outcome.code == 0
+    assert outcome.lines[-1] == "26 of 26 equal"
+    assert len(report(tmp_path / "out", "params")["rows"]) == 26
+
+
+def test_a_count_that_is_not_the_papers_ends_with_exit_code_1(gaancore, monkeypatch):
+    monkeypatch.setattr("gaancore.reproduce.parameters.rounded", lambda count: "1K")
+    outcome = gaancore("reproduce", "params", "--out", "out")
+    assert (outcome.code, outcome.lines[-1]) == (1, "0 of 26 equal")
+
+
+def test_params_prints_every_layer_with_its_shape(gaancore):
+    outcome = gaancore("params", "--task", "ppi", "--model", "gaan", "--json")
+    sizes = json.loads(outcome.out)
+    assert [size["num_parameters"] for size in sizes] == [201_371, 210_813, 229_697, 267_465]
+    for size in sizes:
+        shapes = [np.prod(layer["shape"]) for layer in size["layers"]]
+        assert sum(shapes) == size["num_parameters"]
+    table = gaancore("params", "--task", "ppi", "--model", "gaan", "--layers").out
+    assert "layers.0.gate.hidden.weight" in table
+    assert "267K" in table
+    printed = json.loads(gaancore("params", "--task", "ppi", "--variant", "paper", "--json").out)
+    assert {s["row"]: s["equal"] for s in printed}["gaan-k8"] is False
+
+
+def test_datasets_stand_beside_the_papers_counts(gaancore, data, tmp_path):
+    assert (
+        gaancore("reproduce", "datasets", "--task", "ppi", "--data", data, "--out", "o").code == 0
+    )
+    (part,) = report(tmp_path / "o", "datasets")["counts"]
+    assert part["kind"] == "part"
+    nodes = part["rows"][0]
+    assert (nodes["paper"], nodes["found"]) == (56_944, 120)
+    page = (tmp_path / "o" / "datasets.md").read_text(encoding="utf-8")
+    assert "| nodes | 56,944 |  | 120 |" in page
+    assert gaancore("reproduce", "datasets", "--out", "o").code == 0  # no data at all
+    assert [part["kind"] for part in report(tmp_path / "o", "datasets")["counts"]] == [None] * 3
+
+
+def test_sampled_sizes_of_other_data_have_a_table_of_their_own(gaancore, tmp_path):
+    assert gaancore("reproduce", "sampling", "--out", "o").code == 0
+    found = report(tmp_path / "o", "sampling")
+    assert not found["beside"]
+    merged = found["rows"][1]
+    assert merged["nodes"][0] == 512
+    assert merged["nodes"][-1] <= found["rows"][0]["nodes"][-1]
+    ours, printed = (
+        (tmp_path / "o" / "sampling.md").read_text(encoding="utf-8").split("Printed for")
+    )
+    assert "124,400" in printed
+    assert "124,400" not in ours
+
+
+def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
+    from small_traffic_run import small_traffic_options
+
+    options = [*small_traffic_options(epochs=1, horizon=12), "--rows", "fnn", "--seeds", "1"]
+    assert gaancore("reproduce", "traffic", *options, "--out", "o").code == 0
+    found = report(tmp_path / "o", "traffic")
+    assert [row["name"] for row in found["rows"]][-2:] == ["last value", "historical average"]
+    assert "mean mae" in found["rows"][-1]["other"]
+    page = (tmp_path / "o" / "traffic.md").read_text(encoding="utf-8")
+    for ahead in ("15 min", "30 min", "60 min", "mean"):
+        assert f"{ahead}: MAE / RMSE / MAPE" in page
+
+
+def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
+    gaancore("reproduce", "params", "--out", "other")
+    outcome = gaancore("results", "out", "other", "--to", "docs/results.md")
+    assert outcome.code == 0
+    page = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
+    assert "26 of 26 equal" in page
+    assert "## Test micro-F1 of every model: PPI" in page
+    assert "`gaancore reproduce traffic --task metr-la --data PATH`" in page
+    assert str(tmp_path) not in page
+
+
+class TestRefusals:
+    def test_a_folder_where_another_process_is_at_work(self, refused, data, tmp_path, monkeypatch):
+        monkeypatch.setattr("gaancore.reproduce.jobs.PATIENCE_SECONDS", 0)
+        (tmp_path / "out").mkdir()
+        with (tmp_path / "out" / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
+        assert line.startswith("out: another gaancore reproduce is at work here")
+
+    def test_an_unknown_row(self, refused, data):
+        line = refused("reproduce", "main", "--data", data, "--rows", "gaan,sage")
+        assert line.startswith("--rows: sage: table main has no such row; known: fnn, avg-pool")
+
+    def test_an_unknown_table(self, gaancore):
+        outcome = gaancore("reproduce", "speed")
+        assert outcome.code == 2
+        assert all(name in outcome.err for name in TABLES)
+
+    def test_a_task_that_a_table_has_not(self, refused):
+        line = refused("reproduce", "traffic", "--task", "ppi")
+        assert line == "--task: table traffic is of metr-la, got ppi"
+
+    def test_data_that_are_gone(self, main_table, refused, data, tmp_path):
+        data.rename(tmp_path / "moved.npz")
+        assert "small.npz" in refused("reproduce", "main", "--data", data, "--out", "out")
+
+    def test_other_settings_in_the_same_folder(self, main_table, refused, data):
+        options = ["--data", data, *ROWS, *small_options(epochs=2), "--out", "out"]
+        line = refused("reproduce", "main", *options)
+        assert "a run with other settings is there: epochs: 1 -> 2; choose another --out" in line
+
+    def test_other_data_under_the_same_report(self, main_table, refused, tmp_path):
+        x = small_arrays()["x"]
+        x[0] += 1
+        other = write_small_npz(tmp_path / "other.npz", x=x)
+        line = refused("reproduce", "main", "--data", other, *ROWS, *TINY, "--out", "out")
+        assert "a report on other data" in line
+
+    @pytest.mark.parametrize("text", ["{", '{"settings": {}}', "[]"])
+    def test_a_damaged_record(self, main_table, refused, data, tmp_path, text):
+        (path,) = (tmp_path / "out" / "runs").glob("*/gaan-released-seed0/record.json")
+        path.write_text(text, encoding="utf-8")
+        line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
+        assert f"{path.relative_to(tmp_path)}: damaged" in line
+
+    def test_a_folder_without_a_report(self, refused, tmp_path):
+        assert "no report there" in refused("results", tmp_path)
+
+    def test_a_run_that_fails_does_not_stop_the_others(self, gaancore, data, tmp_path):
+        options = ["--data", data, "--rows", "fnn,gaan", "--seeds", "1", "--out", "out"]
+        tiny = [*TINY, "--set=lr=1e30", "--set=epochs=3"]
+        outcome = gaancore("reproduce", "main", *options, *tiny)
+        assert outcome.code == 2
+        assert "fnn seed 0: " in outcome.out
+        assert "gaan seed 0: " in outcome.out
