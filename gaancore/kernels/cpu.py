@@ -1,7 +1,5 @@
 """The CPU backend: allocates, cuts rows among threads, calls the Numba loops. See the contract."""
 
-from typing import Any
-
 import numpy as np
 
 from gaancore import threads
@@ -9,7 +7,7 @@ from gaancore.kernels import cpu_elementwise as elementwise
 from gaancore.kernels import cpu_segments as segments
 from gaancore.kernels.cpu_attend import attention_backward, attention_forward, dropout_constants
 from gaancore.kernels.cpu_linear import linear_backward, linear_forward, matmul
-from gaancore.kernels.cpu_rows import CACHE_LINE, aligned, by_edges, rows
+from gaancore.kernels.cpu_rows import CACHE_LINE, aligned, by_edges, flat_heads, rows
 
 WIDEST = 128  # numbers in one strip of a row: more do not fit into the vector registers
 
@@ -132,16 +130,19 @@ def segment_max_backward(
 
 def scale_heads_forward(heads: np.ndarray, gates: np.ndarray) -> np.ndarray:
     out = np.empty_like(heads)
-    work = heads.shape[1] * heads.shape[2]
-    threads.share_rows(elementwise.scale_heads_forward, len(heads), work, heads, gates, out)
+    args = (flat_heads(heads), gates, flat_heads(out))
+    n, K, D = heads.shape
+    if heads.size:
+        threads.share_rows(elementwise.scale_heads_forward(K, D), n, K * D, *args)
     return out
 
 
 def scale_heads_backward(grad: np.ndarray, heads: np.ndarray, gates: np.ndarray) -> Pair:
-    grad_heads, grad_gates = np.empty_like(heads), np.empty_like(gates)
-    args = (grad, heads, gates, grad_heads, grad_gates)
-    work = heads.shape[1] * heads.shape[2]
-    threads.share_rows(elementwise.scale_heads_backward, len(heads), work, *args)
+    grad_heads, grad_gates = np.empty_like(heads), np.zeros_like(gates)
+    args = (flat_heads(grad), flat_heads(heads), gates, flat_heads(grad_heads), grad_gates)
+    n, K, D = heads.shape
+    if heads.size:
+        threads.share_rows(elementwise.scale_heads_backward(K, D), n, K * D, *args)
     return grad_heads, grad_gates
 
 

@@ -113,6 +113,8 @@ def linear_backward(
     args = (grad, out, parts, weight, grad.dtype.type(slope), height)
     targets = (grad_parts, grad_weights, grad_biases)
     threads.share_rows(_linear_backward, pieces, height * weight.size // 32, *args, *targets)
+    if pieces == 1:
+        return grad_parts, grad_weights[0], grad_biases[0]
     return grad_parts, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
 
 

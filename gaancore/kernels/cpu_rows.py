@@ -24,6 +24,12 @@ def rows(x: np.ndarray) -> np.ndarray:
     return x.reshape(-1, x.shape[-1])
 
 
+def flat_heads(x: np.ndarray) -> np.ndarray:
+    """(n, K, D) as (n, K * D), without a copy: a row holds all heads."""
+    n, K, D = x.shape
+    return x.reshape(n, K * D)
+
+
 def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An empty array that starts a cache line, so that its rows span as few as they can."""
     size = math.prod(shape)

@@ -1,7 +1,7 @@
 """Moves of rows.py for rows that hold several heads side by side, `heads` of `width` numbers each.
 
-    head_dots(out, e, scale, r, rows, i, heads, width)   out[e, k] = scale * <r[k], rows[i, k]>
-    add_heads(r, weights, e, rows, i, heads, width)      r[k] += weights[e, k] * rows[i, k]
+head_dots(out, e, scale, r, rows, i, heads, width)   out[e, k] = scale * <r[k], rows[i, k]>
+add_heads(r, weights, e, rows, i, heads, width)      r[k] += weights[e, k] * rows[i, k]
 """
 
 from typing import Any
