@@ -1,18 +1,14 @@
 """The CPU backend: allocates, cuts rows among threads, calls the Numba loops. See the contract."""
 
-import math
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from gaancore import threads
-from gaancore.kernels import cpu_attention as attention
 from gaancore.kernels import cpu_elementwise as elementwise
 from gaancore.kernels import cpu_segments as segments
+from gaancore.kernels.cpu_attend import attention_backward, attention_forward, dropout_constants
 from gaancore.kernels.cpu_linear import linear_backward, linear_forward, matmul
+from gaancore.kernels.cpu_rows import CACHE_LINE, aligned, by_edges, flat_heads, rows
 
-CACHE_LINE = 64  # bytes
 WIDEST = 128  # numbers in one strip of a row: more do not fit into the vector registers
 
 __all__ = [
@@ -43,19 +39,6 @@ Pair = tuple[np.ndarray, np.ndarray]
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def _by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: Any) -> None:
-    """Run over the rows of `indptr`, each thread with as many edges; `work` numbers per edge."""
-    rows, edges = indptr.size - 1, int(indptr[-1])
-    parts = min(threads.get_num_threads(), 1 + (edges + rows) * work // threads.SMALLEST)
-    bounds = np.searchsorted(indptr, [edges * i // parts for i in range(1, parts)])
-    threads.run_ranges(kernel, [0, *bounds.tolist(), rows], *args)
-
-
-def _rows(x: np.ndarray) -> np.ndarray:
-    """(n, K, D) as (n * K, D), without a copy: every kernel sees rows of numbers."""
-    return x.reshape(-1, x.shape[-1])
-
-
 def _strip_width(features: int) -> int:
     """The widest divisor of `features` up to WIDEST; the whole row where there is only 1."""
     widths = [w for w in range(min(features, WIDEST), 1, -1) if features % w == 0]
@@ -64,7 +47,7 @@ def _strip_width(features: int) -> int:
 
 def segment_softmax_forward(scores: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     weights, heads = np.empty_like(scores), scores.shape[1]
-    _by_edges(segments.softmax_forward(heads), indptr, heads, scores, indptr, weights)
+    by_edges(segments.softmax_forward(heads), indptr, heads, scores, indptr, weights)
     return weights
 
 
@@ -72,7 +55,7 @@ def segment_softmax_backward(
     weights: np.ndarray, grad: np.ndarray, indptr: np.ndarray
 ) -> np.ndarray:
     out, heads = np.empty_like(weights), weights.shape[1]
-    _by_edges(segments.softmax_backward(heads), indptr, heads, weights, grad, indptr, out)
+    by_edges(segments.softmax_backward(heads), indptr, heads, weights, grad, indptr, out)
     return out
 
 
@@ -85,8 +68,8 @@ def segment_weighted_sum(
 ) -> np.ndarray:
     _, K, D = values.shape
     out = np.empty((indptr.size - 1, K, D), values.dtype)
-    args = (weights, _rows(values), indptr, indices, edge_ids, _rows(out))
-    _by_edges(segments.weighted_sum(D), indptr, K * D, *args)
+    args = (weights, rows(values), indptr, indices, edge_ids, rows(out))
+    by_edges(segments.weighted_sum(D), indptr, K * D, *args)
     return out
 
 
@@ -95,8 +78,8 @@ def edge_dot(
 ) -> np.ndarray:
     _, K, D = keys.shape
     out = np.empty((indices.size, K), keys.dtype)
-    args = (_rows(queries), _rows(keys), indptr, indices, out)
-    _by_edges(segments.edge_dot(D), indptr, K * D, *args)
+    args = (rows(queries), rows(keys), indptr, indices, out)
+    by_edges(segments.edge_dot(D), indptr, K * D, *args)
     return out
 
 
@@ -105,7 +88,7 @@ def segment_mean_forward(values: np.ndarray, indptr: np.ndarray, indices: np.nda
     width = _strip_width(features)
     out = np.empty((indptr.size - 1, features), values.dtype)
     args = (values.reshape(-1, width), indptr, indices, features // width, out.reshape(-1, width))
-    _by_edges(segments.mean_forward(width), indptr, features, *args)
+    by_edges(segments.mean_forward(width), indptr, features, *args)
     return out
 
 
@@ -118,7 +101,7 @@ def segment_mean_backward(
     out = np.empty((t_indptr.size - 1, features), grad.dtype)
     strips, grads = features // width, grad.reshape(-1, width)
     args = (grads, inverse_degree, t_indptr, t_indices, strips, out.reshape(-1, width))
-    _by_edges(segments.mean_backward(width), t_indptr, features, *args)
+    by_edges(segments.mean_backward(width), t_indptr, features, *args)
     return out
 
 
@@ -129,7 +112,7 @@ def segment_max_forward(values: np.ndarray, indptr: np.ndarray, indices: np.ndar
     winners = np.empty(out.shape, np.int32)
     targets = (out.reshape(-1, width), winners.reshape(-1, width))
     args = (values.reshape(-1, width), indptr, indices, features // width, *targets)
-    _by_edges(segments.max_forward(width), indptr, features, *args)
+    by_edges(segments.max_forward(width), indptr, features, *args)
     return out, winners
 
 
@@ -137,7 +120,7 @@ def segment_max_backward(
     grad: np.ndarray, winners: np.ndarray, t_indptr: np.ndarray, t_indices: np.ndarray
 ) -> np.ndarray:
     num_src, features = t_indptr.size - 1, grad.shape[1]
-    out = _aligned((num_src, features), grad.dtype)
+    out = aligned((num_src, features), grad.dtype)
     out[:] = 0
     line = CACHE_LINE // grad.itemsize  # columns are shared out by cache lines
     args = (grad, winners, line, out)
@@ -145,94 +128,21 @@ def segment_max_backward(
     return out
 
 
-def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An empty array that starts a cache line, so that its rows span as few as they can."""
-    size = math.prod(shape)
-    room = np.empty(size + CACHE_LINE // dtype.itemsize, dtype)
-    skip = -room.ctypes.data % CACHE_LINE // dtype.itemsize
-    return room[skip : skip + size].reshape(shape)
-
-
-def _dropout_constants(dtype: np.dtype, rate: float) -> tuple[np.uint64, Any]:
-    """Random 32-bit words at or above the threshold are kept, and scaled by 1 / (1 - rate)."""
-    return np.uint64(round(rate * 2**32)), dtype.type(1 / (1 - rate))
-
-
-def _pack(x: np.ndarray) -> np.ndarray:
-    """(n, K, D) as (K * n, D): all rows of one head together."""
-    n, K, D = x.shape
-    if K == 1:
-        return _rows(x)  # they are
-    packed = _aligned((K * n, D), x.dtype)
-    threads.share_rows(attention.pack(D), n, K * D, _rows(x), packed, K)
-    return packed
-
-
-def attention_forward(
-    queries: np.ndarray,
-    keys: np.ndarray,
-    values: np.ndarray,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    scale: float,
-    rate: float,
-    seed: int,
-) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    (num_dst, K, A), D, dtype = queries.shape, values.shape[2], queries.dtype
-    kh, vh = _pack(keys), _pack(values)
-    exps = np.empty((K, indices.size), dtype)
-    inverse = np.empty((K, num_dst), dtype)
-    out = np.empty((num_dst, K, D), dtype)
-    drop = (*_dropout_constants(dtype, rate), np.uint64(seed))
-    args = (_rows(queries), kh, vh, indptr, indices, dtype.type(scale), *drop)
-    _by_edges(attention.forward(A, D), indptr, K * (A + D), *args, exps, inverse, _rows(out))
-    return out, (queries, kh, vh, exps, inverse)
-
-
-def attention_backward(
-    grad: np.ndarray,
-    out: np.ndarray,
-    saved: tuple[np.ndarray, ...],
-    scale: float,
-    rate: float,
-    seed: int,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    t_indptr: np.ndarray,
-    t_indices: np.ndarray,
-    t_edge_ids: np.ndarray,
-) -> Triple:
-    queries, kh, vh, exps, inverse = saved
-    (num_dst, K, A), D, dtype = queries.shape, out.shape[2], out.dtype
-    gh, means = _aligned((K * num_dst, D), dtype), np.empty_like(inverse)
-    packed = (_rows(grad), _rows(out), gh, means)
-    threads.share_rows(attention.pack_gradient(D), num_dst, K * D, *packed)
-    grad_scores = np.empty_like(exps)
-    grad_q = np.empty_like(queries)
-    grad_k = np.empty((t_indptr.size - 1, K, A), dtype)
-    grad_v = np.empty((t_indptr.size - 1, K, D), dtype)
-    drop = (dtype.type(scale), *_dropout_constants(dtype, rate), np.uint64(seed))
-    edges = (t_indptr, t_indices, t_edge_ids)
-    given = (_pack(queries), gh, vh, means, exps, inverse, *edges, *drop)
-    targets = (grad_scores, _rows(grad_k), _rows(grad_v))
-    _by_edges(attention.backward_columns(A, D), t_indptr, K * (A + 2 * D), *given, *targets)
-    by_rows = (grad_scores, kh, indptr, indices, dtype.type(scale), _rows(grad_q))
-    _by_edges(attention.backward_rows(A), indptr, K * A, *by_rows)
-    return grad_q, grad_k, grad_v
-
-
 def scale_heads_forward(heads: np.ndarray, gates: np.ndarray) -> np.ndarray:
     out = np.empty_like(heads)
-    work = heads.shape[1] * heads.shape[2]
-    threads.share_rows(elementwise.scale_heads_forward, len(heads), work, heads, gates, out)
+    args = (flat_heads(heads), gates, flat_heads(out))
+    n, K, D = heads.shape
+    if heads.size:
+        threads.share_rows(elementwise.scale_heads_forward(K, D), n, K * D, *args)
     return out
 
 
 def scale_heads_backward(grad: np.ndarray, heads: np.ndarray, gates: np.ndarray) -> Pair:
-    grad_heads, grad_gates = np.empty_like(heads), np.empty_like(gates)
-    args = (grad, heads, gates, grad_heads, grad_gates)
-    work = heads.shape[1] * heads.shape[2]
-    threads.share_rows(elementwise.scale_heads_backward, len(heads), work, *args)
+    grad_heads, grad_gates = np.empty_like(heads), np.zeros_like(gates)
+    args = (flat_heads(grad), flat_heads(heads), gates, flat_heads(grad_heads), grad_gates)
+    n, K, D = heads.shape
+    if heads.size:
+        threads.share_rows(elementwise.scale_heads_backward(K, D), n, K * D, *args)
     return grad_heads, grad_gates
 
 
@@ -260,7 +170,7 @@ def gru_update_backward(
 
 def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:
     out = np.empty_like(x)
-    args = (x.reshape(-1), out.reshape(-1), *_dropout_constants(x.dtype, rate), np.uint64(seed))
+    args = (x.reshape(-1), out.reshape(-1), *dropout_constants(x.dtype, rate), np.uint64(seed))
     threads.share_rows(elementwise.dropout, x.size, 1, *args)
     return out
 

@@ -3,10 +3,15 @@
 Those with `start, stop` own that part of what they write, for threads.run_ranges to share out.
 """
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
 from gaancore.jit import jit
 from gaancore.kernels.fastmath import exp_nonpositive, log1p_unit, random_word
+from gaancore.kernels.heads import add_heads, head_dots
+from gaancore.kernels.rows import clear, load, register, store
 
 
 @jit
@@ -48,24 +53,40 @@ def dropout(x, out, threshold, scale, seed, start, stop):
         out[i] = x[i] * scale if random_word(seed, start + i) >= threshold else zero
 
 
-@jit
-def scale_heads_forward(heads, gates, out, start, stop):
-    for i in range(start, stop):
-        for k in range(heads.shape[1]):
-            gate = gates[i, k]
-            for d in range(heads.shape[2]):
-                out[i, k, d] = heads[i, k, d] * gate
+@cache
+def scale_heads_forward(K: int, D: int) -> Any:
+    """heads and out (N, K * D), gates (N, K): out[i, k] = gates[i, k] * heads[i, k]."""
+    width = K * D
+
+    @jit
+    def kernel(heads, gates, out, start, stop):
+        one = heads.dtype.type(1)
+        r = register(heads, width)
+        for i in range(start, stop):
+            clear(r, width)
+            add_heads(r, gates, i, heads, i, K, D)
+            store(out, i, one, r, width)
+
+    return kernel
 
 
-@jit(fastmath={"reassoc", "contract", "nsz"})
-def scale_heads_backward(grad, heads, gates, grad_heads, grad_gates, start, stop):
-    for i in range(start, stop):
-        for k in range(heads.shape[1]):
-            gate, total = gates[i, k], grad.dtype.type(0)
-            for d in range(heads.shape[2]):
-                grad_heads[i, k, d] = grad[i, k, d] * gate
-                total += grad[i, k, d] * heads[i, k, d]
-            grad_gates[i, k] = total
+@cache
+def scale_heads_backward(K: int, D: int) -> Any:
+    """grad_heads[i, k] = gates[i, k] * grad[i, k], grad_gates[i, k] = <grad[i, k], heads[i, k]>."""
+    width = K * D
+
+    @jit
+    def kernel(grad, heads, gates, grad_heads, grad_gates, start, stop):
+        one = grad.dtype.type(1)
+        g, r = register(grad, width), register(grad, width)
+        for i in range(start, stop):
+            load(g, grad, i, width)
+            head_dots(grad_gates, i, one, g, heads, i, K, D)
+            clear(r, width)
+            add_heads(r, gates, i, grad, i, K, D)
+            store(grad_heads, i, one, r, width)
+
+    return kernel
 
 
 @jit(fastmath={"reassoc", "contract", "nsz"})
@@ -126,9 +147,12 @@ def _sigmoid_of_sum(a, b, out):
 @jit(fastmath={"reassoc", "contract", "nsz"})
 def gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h, slope, u, r, c, out, start, stop):
     """Flat arrays: u = sigmoid(x_u + h_u), r alike, c = leaky_relu(x_c + r h_c)."""
-    _sigmoid_of_sum(x_u[start:stop], h_u[start:stop], u[start:stop])
-    _sigmoid_of_sum(x_r[start:stop], h_r[start:stop], r[start:stop])
-    for t in range(start, stop):
+    mine = slice(start, stop)  # an index that may be negative is not vectorised
+    u, r, c, out = u[mine], r[mine], c[mine], out[mine]
+    x_c, h_c, h = x_c[mine], h_c[mine], h[mine]
+    _sigmoid_of_sum(x_u[mine], h_u[mine], u)
+    _sigmoid_of_sum(x_r[mine], h_r[mine], r)
+    for t in range(out.size):
         z = x_c[t] + r[t] * h_c[t]
         c[t] = z if z > 0 else slope * z
         out[t] = c[t] + u[t] * (h[t] - c[t])
@@ -139,7 +163,11 @@ def gru_update_backward(
     grad, h_c, h, u, r, c, slope, grad_u, grad_r, grad_c, grad_hc, grad_h, start, stop
 ):
     one = h.dtype.type(1)
-    for t in range(start, stop):
+    mine = slice(start, stop)  # as above
+    grad, h_c, h, u, r, c = grad[mine], h_c[mine], h[mine], u[mine], r[mine], c[mine]
+    grad_u, grad_r, grad_c = grad_u[mine], grad_r[mine], grad_c[mine]
+    grad_hc, grad_h = grad_hc[mine], grad_h[mine]
+    for t in range(grad.size):
         g = grad[t]
         grad_h[t] = g * u[t]
         grad_u[t] = g * (h[t] - c[t]) * u[t] * (one - u[t])

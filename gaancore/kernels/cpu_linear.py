@@ -125,6 +125,8 @@ def linear_backward(
     asked_for = tuple(
         part if wanted else None for part, wanted in zip(grad_parts, needed, strict=True)
     )
+    if pieces == 1:
+        return asked_for, grad_weights[0], grad_biases[0]
     return asked_for, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
 
 

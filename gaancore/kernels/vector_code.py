@@ -63,6 +63,24 @@ def halve(builder: Any, vector: Any) -> Any:
     return builder.fadd(low, high, flags=FLAGS)
 
 
+def interleave_halves(builder: Any, a: Any, b: Any, groups: int) -> Any:
+    """Two vectors of `groups` equal groups of lanes each: every group added to half its size, those
+    of `a` first. The result has as many lanes, and twice as many groups.
+    """
+    lanes = a.type.count
+    half = lanes // groups // 2
+    first = [2 * half * group + n for group in range(2 * groups) for n in range(half)]
+    low = builder.shuffle_vector(a, b, _lanes(first))
+    high = builder.shuffle_vector(a, b, _lanes([lane + half for lane in first]))
+    return builder.fadd(low, high, flags=FLAGS)
+
+
+def take(builder: Any, vector: Any, lanes: int) -> Any:
+    """The first lanes of a vector."""
+    undefined = ir.Constant(vector.type, ir.Undefined)
+    return builder.shuffle_vector(vector, undefined, _lanes(list(range(lanes))))
+
+
 def row_of(context: Any, builder: Any, kind: Any, array: Any, i: Any, width: int) -> Any:
     """Address of row i; the row stride is a constant, so no multiplication by a loaded shape."""
     data = context.make_array(kind)(context, builder, array).data

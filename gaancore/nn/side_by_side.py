@@ -1,7 +1,7 @@
 """Several aggregators of one kind that see the same inputs, computed as one with more heads.
 
 All their queries are one product, and so are all keys and all values; all heads are gathered in one
-pass over the edges. Only what follows a head, the gates and FC_o, is each aggregator's own.
+pass over the edges, the gates included. Only FC_o is each aggregator's own.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from typing import Any
 
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import Aggregator
-from gaancore.nn.gate import Gate
+from gaancore.nn.gate import Gate, PaperGate
 from gaancore.nn.linear import Linear
-from gaancore.ops import concat, sigmoid, split_columns
+from gaancore.ops import beside, concat, split_columns
 from gaancore.tensor import Tensor
 
 
@@ -33,21 +33,6 @@ class SideBySide:
         return [a.combine(x, g) for a, g in zip(self.aggregators, gathered, strict=True)]
 
 
-class _Gates:
-    """The gates of several aggregators: one FC_m and one maximum, then each one's own FC_g."""
-
-    def __init__(self, gates: Sequence[Gate]) -> None:
-        self.gates = gates
-        self.pool = copy(gates[0])
-        self.pool.max_branch = _layer([gate.max_branch for gate in gates])
-
-    def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
-        largest, *mean = self.pool.pooled(z, block)
-        parts = split_columns(largest, count=len(self.gates))
-        logits = (g.logits(x, [part, *mean]) for g, part in zip(self.gates, parts, strict=True))
-        return sigmoid(concat(*logits))
-
-
 def _together(aggregators: Sequence[Aggregator]) -> Aggregator:
     """An aggregator that gathers what all of them gather, one after the other."""
     one: Any = copy(aggregators[0])
@@ -56,15 +41,28 @@ def _together(aggregators: Sequence[Aggregator]) -> Aggregator:
         if isinstance(value, Linear):
             setattr(one, name, _layer(same))
         elif isinstance(value, Gate):
-            setattr(one, name, _Gates(same))
+            setattr(one, name, _gate(same))
         elif name == "num_heads":
             one.num_heads = sum(same)
     return one
 
 
-def _layer(layers: Sequence[Linear]) -> Linear:
-    """One layer with the outputs of all, one after the other."""
+def _gate(gates: Sequence[Any]) -> Gate:
+    """A gate with the heads of all: one maximum, and each head sees its own part of it."""
+    one, (z_dim, gate_dim) = copy(gates[0]), gates[0].max_branch.weight.shape
+    one.max_branch = _layer([gate.max_branch for gate in gates])
+    start = 0
+    if isinstance(one, PaperGate):  # its FC_g is given x ahead of the maximum
+        start = one.output.weight.shape[0] - gate_dim - one.mean * z_dim
+    else:
+        one.hidden = _layer([gate.hidden for gate in gates], slice(0, gate_dim))
+    one.output = _layer([gate.output for gate in gates], slice(start, start + gate_dim))
+    return one
+
+
+def _layer(layers: Sequence[Linear], own: slice = slice(0, 0)) -> Linear:
+    """One layer with the outputs of all, one after the other; each has inputs `own` of its own."""
     one = copy(layers[0])
-    one.weight = concat(*(layer.weight for layer in layers))
+    one.weight = beside(*(layer.weight for layer in layers), own=own)
     one.bias = concat(*(layer.bias for layer in layers))
     return one

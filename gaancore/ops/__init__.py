@@ -23,6 +23,7 @@ from gaancore.ops.segment import (
     segment_weighted_sum,
 )
 from gaancore.ops.shape import (
+    beside,
     concat,
     concat_rows,
     first_rows,
@@ -35,6 +36,7 @@ from gaancore.ops.shape import (
 __all__ = [
     "add",
     "bce_with_logits",
+    "beside",
     "concat",
     "concat_rows",
     "divide_by_degree",

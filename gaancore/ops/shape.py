@@ -43,6 +43,43 @@ def concat(*parts: Array) -> tuple[Array, Backward]:
 
 
 @primitive
+def beside(*matrices: Array, own: slice) -> tuple[Array, Backward]:
+    """Matrices side by side, where the rows `own` of each are its own and all others are shared.
+
+    beside(A, B) = [[A_1, B_1], [A_2, 0], [0, B_2], [A_3, B_3]] with A_2 = A[own], B_2 = B[own]: the
+    weight of layers that are given the same inputs but for those of the rows `own`.
+
+    matrices : G arrays (m, n). own : a slice of w rows, with a start and a stop.
+    Returns (m + (G - 1) w, G n). Raises ShapeError if the shapes or the dtypes differ.
+    """
+    expect_floats("beside", **{f"matrix {g}": matrix for g, matrix in enumerate(matrices)})
+    for g, matrix in enumerate(matrices):
+        expect_shape("beside", f"matrix {g}", matrix, matrices[0].shape)
+    (m, n), count, width = matrices[0].shape, len(matrices), own.stop - own.start
+    xp, more = array_module(matrices[0]), (count - 1) * width
+    places = [  # of the rows of a matrix in the result
+        [
+            (slice(0, own.start), slice(0, own.start)),
+            (own, slice(own.start + g * width, own.stop + g * width)),
+            (slice(own.stop, m), slice(own.stop + more, m + more)),
+        ]
+        for g in range(count)
+    ]
+    out = xp.zeros((m + more, count * n), matrices[0].dtype)
+    for g, matrix in enumerate(matrices):
+        for here, there in places[g]:
+            out[there, g * n : (g + 1) * n] = matrix[here]
+
+    def backward(grad: Array) -> tuple[Array, ...]:
+        columns = [grad[:, g * n : (g + 1) * n] for g in range(count)]
+        return tuple(
+            xp.concatenate([columns[g][there] for _, there in places[g]]) for g in range(count)
+        )
+
+    return out, backward
+
+
+@primitive
 def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
     """x[:count]: a block's destinations, which come first among its sources.
 

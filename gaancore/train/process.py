@@ -1,6 +1,7 @@
 """What a training process does to itself once, before the first step."""
 
 import ctypes
+import gc
 import resource
 import sys
 import warnings
@@ -22,6 +23,7 @@ def prepare_process(num_threads: int) -> None:
     if num_threads:
         threads.set_num_threads(num_threads)
     threads.limit_blas()
+    gc.set_threshold(100_000)  # a tape has no cycles, and to look for them costs 4 % of a step
     warnings.filterwarnings("ignore", "(overflow|invalid value) encountered", RuntimeWarning)
     if sys.platform == "linux":
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

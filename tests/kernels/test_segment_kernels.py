@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from gaancore.graph import Block
+from gaancore.kernels import cpu_attend
 
 f32, f64 = np.float32, np.float64
 DTYPES = pytest.mark.parametrize("dtype", [f32, f64], ids=["float32", "float64"])
@@ -27,8 +28,11 @@ FEATURES = pytest.mark.parametrize(
 )
 ATTENTION_WIDTHS = pytest.mark.parametrize(
     ("dtype", "K", "A", "D"),
-    [(f32, 1, 1, 1), (f32, 8, 24, 32), (f32, 2, 3, 127), (f64, 3, 31, 33), (f64, 1, 64, 3)],
-)
+    [
+        (f32, 1, 1, 1), (f32, 8, 24, 32), (f32, 2, 3, 127), (f64, 3, 31, 33), (f64, 1, 64, 3),
+        (f32, 12, 16, 16), (f32, 17, 2, 8), (f64, 5, 4, 2),
+    ],
+)  # fmt: skip
 
 
 def block_with_degrees(*degrees: int, num_src: int = 80, seed: int = 0) -> Block:
@@ -145,8 +149,12 @@ def test_max_its_winners_and_its_gradient_are_loops_over_edges(kernels, dtype, F
     assert_close(back, reference.maximum_gradient(grad, expected_winners, BLOCK), dtype)
 
 
+@pytest.mark.parametrize("short", [0, 10**6], ids=["by head", "all heads"])
 @ATTENTION_WIDTHS
-def test_attention_and_its_gradients_are_softmax_and_sum_by_the_chain_rule(kernels, dtype, K, A, D):
+def test_attention_and_its_gradients_are_softmax_and_sum_by_the_chain_rule(
+    kernels, monkeypatch, dtype, K, A, D, short
+):
+    monkeypatch.setattr(cpu_attend, "SHORT", short)
     for block in (BLOCK, SPARSE_BLOCK, TALL_BLOCK):
         queries, keys = numbers(dtype, block.num_dst, K, A), numbers(dtype, block.num_src, K, A)
         values, grad = numbers(dtype, block.num_src, K, D), numbers(dtype, block.num_dst, K, D)

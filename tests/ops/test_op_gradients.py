@@ -209,6 +209,14 @@ def test_attention_where_blocks_are_strange(block, K, device, check):
     check(partial(ops.segment_max, block=block.to(device)), spaced(rng, block.num_src, 5), rng=rng)
 
 
+@given(m=sizes, n=sizes, count=st.integers(1, 3), rng=rngs, data=st.data())
+def test_matrices_beside_each_other(m, n, count, rng, data):
+    start = data.draw(st.integers(0, m))
+    own = slice(start, data.draw(st.integers(start, m)))
+    matrices = [rng.standard_normal((m, n)) for _ in range(count)]
+    check_gradient(partial(ops.beside, own=own), *matrices, rng=rng)
+
+
 @pytest.mark.parametrize("op", [ops.split_rows, ops.split_columns], ids=lambda op: op.__name__)
 @given(count=st.integers(1, 3), n=sizes, F=sizes, rng=rngs)
 def test_parts_of_an_array_each_with_a_use_of_its_own_or_none(op, count, n, F, rng):

@@ -229,3 +229,9 @@ def test_a_part_that_nothing_is_made_of_gets_a_gradient_of_zero():
     left, right = ops.split_columns(x, count=2)
     assert_array_equal(left.data, [[0], [2], [4]])
     assert_array_equal(right.data, [[1], [3], [5]])
+
+
+def test_matrices_beside_each_other_share_all_rows_but_their_own():
+    a, b = np.array([[1.0], [2.0], [3.0]]), np.array([[10.0], [20.0], [30.0]])
+    out = ops.beside(a, b, own=slice(1, 2)).data
+    np.testing.assert_array_equal(out, [[1, 10], [2, 0], [0, 20], [3, 30]])
