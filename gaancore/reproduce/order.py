@@ -6,20 +6,23 @@ from typing import Any
 Spread = dict[str, Any]  # mean, std, n
 
 # (row, row that the paper has it no worse than)
-MAIN = [
+ATTENTION = [
     ("gaan", "attention"),
     ("attention", "pairwise-sigmoid"),
     ("attention", "pairwise-tanh"),
-    ("avg-pool", "fnn"),
-    ("max-pool", "fnn"),
 ]
+POOLS = [("avg-pool", "fnn"), ("max-pool", "fnn")]
 HEADS = [(f"{m}-k{more}", f"{m}-k{k}") for m in ("gaan", "attention") for k, more in
          pairwise((1, 2, 4, 8))]  # fmt: skip
 # table -> (score, what the paper says of it, pairs); of errors, less is better
 CLAIMS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
-    "main": ("micro_f1", "gated attention ≥ attention ≥ pairwise sums; pools ≥ no graph", MAIN),
+    "main": (
+        "micro_f1",
+        "gated attention ≥ attention ≥ pairwise sums; pools ≥ no graph",
+        ATTENTION + POOLS,
+    ),
     "ablation": ("micro_f1", "test micro-F1 grows with the number of heads", HEADS),
-    "traffic": ("mean mae", "gated attention ≥ attention ≥ pairwise sums; pools ≥ no graph", MAIN),
+    "traffic": ("mean mae", "gated attention ≥ attention ≥ pairwise sums", ATTENTION),
 }
 
 
