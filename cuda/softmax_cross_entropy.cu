@@ -1,7 +1,7 @@
 // losses[i] = log(sum over c of e^x_c) - x_target, in double, with x = logits[i, :] and
 // target = targets[i]; grad[i, c] = softmax(x)_c - (c == target). The row's maximum is subtracted
-// first, so any finite logit is safe. A target that is no class makes the loss NaN: nobody waits for
-// a device to check it beforehand.
+// first, so any finite logit is safe. A target that is no class makes the loss NaN: nobody waits
+// for a device to check it beforehand.
 //
 // Owner: a team of lanes owns a row. Its lanes step through the classes side by side, so loads and
 // stores coalesce, and meet by shuffles. `sum_blocks` of bce_with_logits.cu adds the losses up.
