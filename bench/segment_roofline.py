@@ -40,12 +40,16 @@ def plot(rows: Sequence[dict[str, Any]], roofs: Sequence[dict[str, Any]], file: 
                     color=colour,
                     markerfacecolor=colour if row["direction"] == "forward" else "none",
                 )
-        panel.set(xscale="log", yscale="log", xlabel="operations per byte", title=place(roof))
+        panel.set(
+            xscale="log", yscale="log", xlabel="operations per byte to be moved", title=place(roof)
+        )
     panels[0][0].set_ylabel("GFLOP/s")
     for op, colour in colours.items():
         panels[0][0].plot([], [], "o", color=colour, label=op)
     for profile, marker in markers.items():
         panels[0][0].plot([], [], marker, color="gray", label=profile)
+    for direction, face in (("forward", "gray"), ("backward", "none")):
+        panels[0][0].plot([], [], "o", color="gray", markerfacecolor=face, label=direction)
     panels[0][0].legend(fontsize="small", ncols=2)
     figure.tight_layout()
     figure.savefig(file, dpi=150)
