@@ -21,7 +21,7 @@ Array = Any  # numpy.ndarray or cupy.ndarray: the two have no common static type
 
 def array_module(x: Array) -> ModuleType:
     """numpy or cupy, by the type of `x`."""
-    if type(x).__module__.partition(".")[0] == "cupy":
+    if type(x) is not np.ndarray and type(x).__module__.partition(".")[0] == "cupy":
         import cupy
 
         return cupy

@@ -25,7 +25,15 @@ _blas_limit: threadpool_limits | None = None
 _num_threads = max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
 _workers: "list[_Worker]" = []
 _workers_in_use = Lock()
-_here = local()
+
+
+class _Here(local):
+    """What each thread has for itself."""
+
+    alone = False
+
+
+_here = _Here()
 
 
 def get_num_threads() -> int:
@@ -60,7 +68,7 @@ def blas_is_single_threaded() -> bool:
 @contextmanager
 def on_one_thread() -> Iterator[None]:
     """Inside, this thread runs all its kernels itself: whoever calls has work for the others."""
-    before = runs_on_one_thread()
+    before = _here.alone
     _here.alone = True
     try:
         yield
@@ -70,7 +78,7 @@ def on_one_thread() -> Iterator[None]:
 
 def runs_on_one_thread() -> bool:
     """Whether this thread is inside on_one_thread."""
-    return getattr(_here, "alone", False)
+    return _here.alone
 
 
 def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) -> None:
@@ -137,7 +145,11 @@ class _Worker(Thread):
 
 def share_rows(function: Callable[..., Any], rows: int, work: int, *args: Any) -> None:
     """run_ranges over `rows` rows of `work` numbers each, shared out evenly."""
-    run_ranges(function, split_evenly(rows, max(1, SMALLEST // max(1, work))), *args)
+    if runs_on_one_thread():  # the short way, for this is asked at every kernel
+        if rows:
+            function(*args, 0, rows)
+    else:
+        run_ranges(function, split_evenly(rows, max(1, SMALLEST // max(1, work))), *args)
 
 
 def split_evenly(count: int, smallest: int = 1) -> list[int]:

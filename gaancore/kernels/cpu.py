@@ -1,5 +1,7 @@
 """The CPU backend: allocates, cuts rows among threads, calls the Numba loops. See the contract."""
 
+from functools import cache
+
 import numpy as np
 
 from gaancore import threads
@@ -39,6 +41,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@cache
 def _strip_width(features: int) -> int:
     """The widest divisor of `features` up to WIDEST; the whole row where there is only 1."""
     widths = [w for w in range(min(features, WIDEST), 1, -1) if features % w == 0]

@@ -13,7 +13,11 @@ CACHE_LINE = 64  # bytes
 
 def by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: Any) -> None:
     """Run over the rows of `indptr`, each thread with as many edges; `work` numbers per edge."""
-    rows, edges = indptr.size - 1, int(indptr[-1])
+    rows = indptr.size - 1
+    if threads.runs_on_one_thread():
+        threads.run_ranges(kernel, [0, rows], *args)
+        return
+    edges = int(indptr[-1])
     parts = min(threads.get_num_threads(), 1 + (edges + rows) * work // threads.SMALLEST)
     bounds = np.searchsorted(indptr, [edges * i // parts for i in range(1, parts)])
     threads.run_ranges(kernel, [0, *bounds.tolist(), rows], *args)

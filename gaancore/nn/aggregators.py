@@ -1,7 +1,8 @@
 """The paper's aggregators (section 3 and 4): y_i from x_i and the z_j of its neighbours.
 
-Each is called as `aggregator(x, z, block, seed)`: x (num_dst, x_dim) the nodes' own features,
-z (num_src, z_dim) those of all sources, seed the step's dropout seed or None outside of training.
+Each is called as `aggregator(x, z, block, seed)`: x (num_dst, x_dim) the nodes' own features, or
+several that stand side by side; z (num_src, z_dim) those of all sources; seed the step's dropout
+seed, or None outside of training.
 Returns (num_dst, out_dim), after h = LeakyReLU with slope 0.1 unless `slope` says otherwise.
 """
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from gaancore.graph.block import Block
 from gaancore.nn.gate import SLOPE, PaperGate, ReleasedGate
-from gaancore.nn.linear import Linear
+from gaancore.nn.linear import Features, Linear
 from gaancore.nn.module import Module
 from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
@@ -46,15 +47,15 @@ class Aggregator(Module, ABC):
         self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=slope)
         self.x_first = x_first
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def __call__(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """(num_dst, out_dim), see above."""
         return self.combine(x, self.gather(x, z, block, seed))
 
     @abstractmethod
-    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """What reaches each node from its neighbours, (num_dst, gathered_dim)."""
 
-    def combine(self, x: Tensor, gathered: Tensor) -> Tensor:
+    def combine(self, x: Features, gathered: Tensor) -> Tensor:
         return self.output(x, gathered) if self.x_first else self.output(gathered, x)
 
 
@@ -87,7 +88,7 @@ class Attention(Aggregator):
         self.scale = 1.0 if variant == "paper" else 1.0 / key_dim
         self.attention_dropout = attention_dropout
 
-    def attend(self, x: Tensor, z: Tensor, block: Block, seed: int | None) -> Tensor:
+    def attend(self, x: Features, z: Tensor, block: Block, seed: int | None) -> Tensor:
         """What each head gathers, (num_dst, K, value_dim)."""
         return segment_attention(
             split_heads(self.query(x), self.num_heads),
@@ -99,13 +100,13 @@ class Attention(Aggregator):
             seed=seed or 0,
         )
 
-    def weights(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
+    def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
         """w_ij^k of every edge, (E, K), without dropout; `attend` uses and never stores them."""
         queries = split_heads(self.query(x), self.num_heads)
         scores = edge_dot(queries, split_heads(self.key(z), self.num_heads), block=block)
         return segment_softmax(multiply(scores, scores.dtype.type(self.scale)), block=block)
 
-    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads = self.attend(x, z, block, seed)
         show(Seen(self, x, z, block, None))
         return flatten_heads(heads)
@@ -145,7 +146,7 @@ class GatedAttention(Attention):
         gate = PaperGate if variant == "paper" else ReleasedGate
         self.gate = gate(x_dim, z_dim, gate_dim, num_heads, rng, mean_in_gate)
 
-    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
         show(Seen(self, x, z, block, gates))
         return flatten_heads(scale_heads(heads, gates))
@@ -170,7 +171,7 @@ class Pooling(Aggregator):
         self.value = Linear(z_dim, value_dim, rng, slope=SLOPE)
         self.pool = {"mean": segment_mean, "max": segment_max}[pool]
 
-    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         return self.pool(self.value(z), block=block)
 
 
@@ -201,7 +202,7 @@ class PairwiseSum(Aggregator):
         self.num_heads = num_heads
         self.activation = {"sigmoid": sigmoid, "tanh": tanh}[activation]
 
-    def gather(self, x: Tensor, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
+    def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         queries = split_heads(self.query(x), self.num_heads)
         keys = split_heads(self.key(z), self.num_heads)
         weights = self.activation(edge_dot(queries, keys, block=block))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gaancore.graph.block import Block
-from gaancore.nn.linear import Linear
+from gaancore.nn.linear import Features, Linear
 from gaancore.nn.module import Module
 from gaancore.ops import segment_max, segment_mean, sigmoid
 from gaancore.tensor import Tensor
@@ -20,7 +20,7 @@ class Gate(Module, ABC):
     max_branch: Linear
     mean: bool
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block) -> Tensor:
+    def __call__(self, x: Features, z: Tensor, block: Block) -> Tensor:
         """x (N, x_dim), z (S, z_dim) -> (N, num_heads)."""
         return sigmoid(self.logits(x, self.pooled(z, block)))
 
@@ -30,7 +30,7 @@ class Gate(Module, ABC):
         return [largest, segment_mean(z, block=block)] if self.mean else [largest]
 
     @abstractmethod
-    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+    def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         """(N, num_heads) from a node's own features and its pooled neighbours."""
 
 
@@ -53,7 +53,7 @@ class PaperGate(Gate):
         self.output = Linear(x_dim + gate_dim + mean * z_dim, num_heads, rng)
         self.mean = mean
 
-    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+    def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         return self.output(x, *pooled)
 
 
@@ -78,5 +78,5 @@ class ReleasedGate(Gate):
         self.output = Linear(gate_dim, num_heads, rng, lr_scale=0.1)
         self.mean = mean
 
-    def logits(self, x: Tensor, pooled: Sequence[Tensor]) -> Tensor:
+    def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         return self.output(self.hidden(*pooled))

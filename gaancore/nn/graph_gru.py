@@ -7,7 +7,7 @@ from gaancore.nn.aggregators import Aggregator
 from gaancore.nn.gate import SLOPE
 from gaancore.nn.module import Module
 from gaancore.nn.side_by_side import SideBySide
-from gaancore.ops import concat, gru_update, split_columns
+from gaancore.ops import gru_update, split_columns
 from gaancore.tensor import Tensor
 
 MakeAggregator = Callable[[int, int, int], Aggregator]
@@ -60,7 +60,7 @@ class ReadyCell:
 
     def step(self, seen: Sequence[Tensor], x: Tensor, h: Tensor, block: Block) -> Tensor:
         """h' (n, out_dim) from seen = see(x), x (n, in_dim) and h (n, out_dim)."""
-        remembered = _thirds(self.of_state(concat(x, h), h, block))
+        remembered = _thirds(self.of_state((x, h), h, block))
         return gru_update(*seen, *remembered, h, slope=SLOPE)
 
     def __call__(self, x: Tensor, h: Tensor, block: Block) -> Tensor:

@@ -6,6 +6,10 @@ from gaancore.nn.module import Module, Parameter
 from gaancore.ops import linear
 from gaancore.tensor import Tensor
 
+# Features (n, F), or several (n, F_1), (n, F_2), ... that stand side by side and are never copied
+# together: the paper's circled plus.
+Features = Tensor | tuple[Tensor, ...]
+
 
 class Linear(Module):
     """leaky_relu(x W + b), with slope 1 meaning no activation.
@@ -28,6 +32,12 @@ class Linear(Module):
         self.bias = Parameter(np.zeros(out_dim, np.float32), lr_scale)
         self.slope = slope
 
-    def __call__(self, *parts: Tensor) -> Tensor:
+    def __call__(self, *parts: Features) -> Tensor:
         """x (n, in_dim), or several whose widths add up to in_dim -> (n, out_dim)."""
-        return linear(*parts, self.weight, self.bias, slope=self.slope)
+        flat = [tensor for part in parts for tensor in parts_of(part)]
+        return linear(*flat, self.weight, self.bias, slope=self.slope)
+
+
+def parts_of(x: Features) -> tuple[Tensor, ...]:
+    """What stands side by side in x, x itself if that is all."""
+    return x if isinstance(x, tuple) else (x,)

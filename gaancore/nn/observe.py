@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from gaancore.graph.block import Block
+from gaancore.nn.linear import Features
 from gaancore.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class Seen(NamedTuple):
     """
 
     layer: "Attention"
-    x: Tensor
+    x: Features
     z: Tensor
     block: Block
     gates: Tensor | None

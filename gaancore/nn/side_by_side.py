@@ -11,7 +11,7 @@ from typing import Any
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import Aggregator
 from gaancore.nn.gate import Gate, PaperGate
-from gaancore.nn.linear import Linear
+from gaancore.nn.linear import Features, Linear
 from gaancore.ops import beside, concat, split_columns
 from gaancore.tensor import Tensor
 
@@ -27,7 +27,7 @@ class SideBySide:
         self.aggregators = aggregators
         self.together = _together(aggregators) if len(aggregators) > 1 else aggregators[0]
 
-    def __call__(self, x: Tensor, z: Tensor, block: Block) -> list[Tensor]:
+    def __call__(self, x: Features, z: Tensor, block: Block) -> list[Tensor]:
         """x (num_dst, x_dim), z (num_src, z_dim) -> (num_dst, out_dim) of each aggregator."""
         gathered = split_columns(self.together.gather(x, z, block), count=len(self.aggregators))
         return [a.combine(x, g) for a, g in zip(self.aggregators, gathered, strict=True)]

@@ -10,16 +10,18 @@ from gaancore.errors import SettingsError, ShapeError
 if TYPE_CHECKING:
     from gaancore.graph.block import Block
 
+FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
 
 def expect_floats(op: str, **arguments: Array) -> None:
     """All float32 or all float64: half precision would be summed in half, integers truncated."""
-    dtypes = {name: x.dtype for name, x in arguments.items()}
-    first = next(iter(dtypes.values()))
-    for name, dtype in dtypes.items():
-        if dtype not in (np.float32, np.float64):
-            raise ShapeError(f"{op}: {name}: expected float32 or float64, got {dtype}")
-        if dtype != first:
-            raise ShapeError(f"{op}: {name}: expected {first} as the first argument, got {dtype}")
+    first = None
+    for name, x in arguments.items():
+        if x.dtype not in FLOATS:
+            raise ShapeError(f"{op}: {name}: expected float32 or float64, got {x.dtype}")
+        first = first or x.dtype
+        if x.dtype != first:
+            raise ShapeError(f"{op}: {name}: expected {first} as the first argument, got {x.dtype}")
 
 
 def expect_rate(op: str, name: str, rate: float) -> None:

@@ -34,12 +34,12 @@ def linear(*arrays: Array, needed: tuple[bool, ...], slope: float = 1.0) -> tupl
     Returns (N, G). Raises ShapeError if a shape or dtype does not fit.
     """
     *parts, weight, bias = arrays
-    names = ["x"] if len(parts) == 1 else [f"x_{p}" for p in range(1, len(parts) + 1)]
-    expect_floats("linear", **dict(zip(names, parts, strict=True)), weight=weight, bias=bias)
-    for name, part in zip(names, parts, strict=True):
+    named = {"x": parts[0]} if len(parts) == 1 else {f"x_{p}": x for p, x in enumerate(parts, 1)}
+    expect_floats("linear", **named, weight=weight, bias=bias)
+    for name, part in named.items():
         expect_shape("linear", name, part, ("N", "F"))
         expect_shape("linear", name, part, (parts[0].shape[0], "F"), "as many rows as x_1")
-    expect_shape("linear", "weight", weight, (sum(part.shape[1] for part in parts), "G"))
+    expect_shape("linear", "weight", weight, (sum([part.shape[1] for part in parts]), "G"))
     expect_shape("linear", "bias", bias, (weight.shape[1],))
     kernels = kernels_for(weight)
     out = kernels.linear_forward(tuple(parts), weight, bias, slope)

@@ -8,6 +8,7 @@ from scipy.special import entr
 from gaancore.array import device_of, to_device, to_numpy
 from gaancore.graph.block import Block
 from gaancore.graph.ordered_rows import some_rows
+from gaancore.nn.linear import parts_of
 from gaancore.nn.module import Module
 from gaancore.nn.observe import Seen
 from gaancore.tensor import Tensor
@@ -79,8 +80,9 @@ def _parts(rows: np.ndarray, degrees: np.ndarray) -> list[np.ndarray]:
 
 def _weights(seen: Seen, rows: np.ndarray, block: Block) -> np.ndarray:
     """(E, K) float64: the weights on the edges of `block`, which are those of some destinations."""
-    device = device_of(seen.x.data)
-    x = Tensor(seen.x.data[to_device(rows, device)])
+    device = device_of(seen.z.data)
+    chosen = to_device(rows, device)
+    x = tuple(Tensor(part.data[chosen]) for part in parts_of(seen.x))
     weights = seen.layer.weights(x, seen.z, block.to(device))
     return to_numpy(weights.data).astype(np.float64)
 

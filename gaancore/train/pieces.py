@@ -12,7 +12,7 @@ from gaancore import threads
 from gaancore.nn.module import Module
 from gaancore.tensor import Tensor
 
-ROWS = 512  # of a piece, at most (but at least one sequence)
+ROWS = 640  # of a piece, at most (but at least one sequence)
 
 
 def pieces(count: int, rows: int) -> list[slice]:
