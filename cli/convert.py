@@ -7,6 +7,7 @@ import click
 from gaancore.data import NodeDataset, check_store, open_store
 from gaancore.data.convert import write_store
 from gaancore.data.layouts import read_layout
+from gaancore.data.missing import Nan, fill_missing
 from gaancore.data.random_split import with_random_split
 from gaancore.data.raw import Unflagged
 from gaancore.data.store_writer import expect_free
@@ -25,6 +26,10 @@ from .show import progress_bar
     help="Nodes that no split claims: refuse them, drop them with their edges, or train on them.",
 )  # fmt: skip
 @click.option(
+    "--nan", type=click.Choice(("error", "zero", "mean")), default="error", show_default=True,
+    help="Features that are NaN: refuse them, or write 0 or the mean over the training nodes.",
+)  # fmt: skip
+@click.option(
     "--split", "shares", metavar="A,B,C",
     help="Draw a split, in per cent of the nodes for training, validation and test, such as "
     "60,20,20. For files that have none.  [default: the files' own]",
@@ -36,6 +41,7 @@ def convert(
     source: str,
     store: str,
     unflagged: Unflagged,
+    nan: Nan,
     shares: str | None,
     seed: int | None,
     quiet: bool,
@@ -67,6 +73,7 @@ def convert(
     raw = read_layout(path)
     if shares is not None:
         raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
+    raw = fill_missing(raw, nan)
     with progress_bar("convert", quiet) as progress:
         write_store(raw, target, name=path.stem, unflagged=unflagged, progress=progress)
     return _report(open_store(target), quiet)

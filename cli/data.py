@@ -73,7 +73,7 @@ def load(
             self_loops=s.self_loops,
         )
     load_nodes = load_reddit if s.task == "reddit" else load_ppi
-    return load_nodes(source, self_loops=s.self_loops, unflagged=s.unflagged)
+    return load_nodes(source, self_loops=s.self_loops, unflagged=s.unflagged, nan=s.nan)
 
 
 def _look_alike(task: str) -> NodeDataset | TrafficDataset:

@@ -60,6 +60,8 @@ _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "Features as they are, or with mean 0 and deviation 1 over the training nodes."),
     ("unflagged", "--unflagged", click.Choice(("drop", "train", "error")),
      "Nodes that no split claims."),
+    ("nan", "--nan", click.Choice(("error", "zero", "mean")),
+     "Features that are NaN: refused, 0, or the mean over the training nodes."),
 )  # fmt: skip
 
 

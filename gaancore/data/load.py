@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gaancore.data.dataset import NodeDataset
 from gaancore.data.layouts import read_layout
+from gaancore.data.missing import Nan, fill_missing
 from gaancore.data.raw import SelfLoops, Unflagged, make_dataset
 from gaancore.data.store import is_store, open_store
 from gaancore.errors import DataError
@@ -18,16 +19,18 @@ def load_dataset(
     multi_label: bool,
     self_loops: SelfLoops,
     unflagged: Unflagged,
+    nan: Nan,
 ) -> NodeDataset:
     """The dataset at `path`: memory-mapped if that is a store, else read into memory.
 
-    See `make_dataset` for the options; in a store every node has a split. Self-loops of a store
-    are dropped or added in memory. Raises DataError, SettingsError.
+    See `make_dataset` and `fill_missing` for the options; in a store every node has a split and
+    every feature a value. Self-loops of a store are dropped or added in memory. Raises DataError,
+    SettingsError.
     """
     source = Path(path).expanduser()
     if not is_store(source):
         return make_dataset(
-            read_layout(source),
+            fill_missing(read_layout(source), nan),
             name=name,
             multi_label=multi_label,
             self_loops=self_loops,

@@ -4,11 +4,16 @@ import os
 
 from gaancore.data.dataset import NodeDataset
 from gaancore.data.load import load_dataset
+from gaancore.data.missing import Nan
 from gaancore.data.raw import SelfLoops, Unflagged
 
 
 def load_ppi(
-    path: str | os.PathLike[str], *, self_loops: SelfLoops = "keep", unflagged: Unflagged = "drop"
+    path: str | os.PathLike[str],
+    *,
+    self_loops: SelfLoops = "keep",
+    unflagged: Unflagged = "drop",
+    nan: Nan = "error",
 ) -> NodeDataset:
     """Load PPI, or another graph whose nodes have several labels each, from any layout.
 
@@ -17,10 +22,12 @@ def load_ppi(
     self_loops : `keep` (the paper's 806.2K edges count them), `drop`, or `add` one to every node.
     unflagged  : `drop` nodes that are in no split (as GraphSAGE does), take them as `train`
                  nodes, or refuse them (`error`).
+    nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
+                 the training nodes.
 
     The number of labels and features is the files' own. What was merged, dropped or assumed is
     told in `notes`. Raises DataError (one line: file, row or id, remedy), SettingsError.
     """
     return load_dataset(
-        path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged
+        path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged, nan=nan
     )

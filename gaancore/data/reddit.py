@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gaancore.data.dataset import NodeDataset
 from gaancore.data.load import load_dataset
+from gaancore.data.missing import Nan
 from gaancore.data.raw import SelfLoops, Unflagged
 
 # Section 5.1 and table 3 of the paper: 114.6 M counts both directions of an edge.
@@ -20,7 +21,11 @@ SPLITS = {
 
 
 def load_reddit(
-    path: str | os.PathLike[str], *, self_loops: SelfLoops = "keep", unflagged: Unflagged = "error"
+    path: str | os.PathLike[str],
+    *,
+    self_loops: SelfLoops = "keep",
+    unflagged: Unflagged = "error",
+    nan: Nan = "error",
 ) -> NodeDataset:
     """Load Reddit, or another graph whose nodes have one class each, from any layout.
 
@@ -30,12 +35,14 @@ def load_reddit(
     self_loops : `keep` (Reddit has none), `drop`, or `add` one to every node.
     unflagged  : nodes that are in no split: refused (`error`), because public copies differ in
                  what becomes of them; or `drop` them, or take them as `train` nodes.
+    nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
+                 the training nodes.
 
     `notes` tell which of the public splits it is, or in which counts it differs from the paper's
     Reddit. Raises DataError (one line: file, row or id, remedy), SettingsError.
     """
     dataset = load_dataset(
-        path, name="reddit", multi_label=False, self_loops=self_loops, unflagged=unflagged
+        path, name="reddit", multi_label=False, self_loops=self_loops, unflagged=unflagged, nan=nan
     )
     if dataset.kind == "synthetic":
         return dataset

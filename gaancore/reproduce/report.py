@@ -18,7 +18,7 @@ from gaancore.train.settings import differences
 AHEAD = ("15 min", "30 min", "60 min", "mean")
 ERRORS = ("mae", "rmse", "mape")
 # settings that say what the data are, not what is done with them
-OF_DATA = ("graph", "sensor_ids", "start", "unflagged")
+OF_DATA = ("graph", "sensor_ids", "start", "unflagged", "nan")
 Facts = dict[str, Any]
 
 

@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gaancore.data.missing import Nan
 from gaancore.data.raw import SelfLoops, Unflagged
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
@@ -82,6 +83,7 @@ class Settings:
     self_loops: SelfLoops = "keep"
     normalize: str = "none"
     unflagged: Unflagged = "drop"
+    nan: Nan = "error"
 
     def __post_init__(self) -> None:
         _check(self)
@@ -255,6 +257,7 @@ def _check(s: Settings) -> None:
         "self_loops": ("keep", "drop", "add"),
         "normalize": ("none", "standard"),
         "unflagged": ("drop", "train", "error"),
+        "nan": ("error", "zero", "mean"),
     }
     for name, allowed in choices.items():
         expect_choice(s, name, allowed)
