@@ -70,7 +70,7 @@ def _words(row: Mapping[str, Any]) -> str:
     return f"{row['mean']:.4g}{spread}  ({row['n']} run{'s' * (row['n'] != 1)})"
 
 
-def out_dim_chart(points: Sequence[Mapping[str, Any]], path: Path) -> list[Path]:
+def out_dim_chart(points: Sequence[Mapping[str, Any]], title: str, path: Path) -> list[Path]:
     """Test micro-F1 against the output dimension d_o, a line for each model.
 
     points : model, out_dim, mean, std (None for one run) and n (of runs), in any order.
@@ -99,9 +99,7 @@ def out_dim_chart(points: Sequence[Mapping[str, Any]], path: Path) -> list[Path]
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter("{x:.0f}")
     axes.grid(color="0.9")
-    axes.set(
-        xlabel="output dimension $d_o$", ylabel="test micro-F1", title="width of a layer's output"
-    )
+    axes.set(xlabel="output dimension $d_o$", ylabel="test micro-F1", title=title)
     if points:
         axes.legend(title="mean ± std", frameon=False)
     return save_figure(figure, path)

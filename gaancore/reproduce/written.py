@@ -50,12 +50,12 @@ def draw_report(report: Facts, runs: Sequence[TableRun], out: Path) -> list[Path
     if not any(row["seeds"] for row in report["rows"]):
         return []
     chart, curves = out / f"{report['table']}.png", out / f"{report['table']}-curves.png"
+    title = f"{report['title']}\n{short_words(report['task'], report['data'])}"
     if report["table"] == "out-dim":
-        out_dim_chart(_points(report), chart)
+        out_dim_chart(_points(report), title, chart)
     else:
         traffic = report["task"] == "metr-la"
         metric, label = ("mean mae", "test MAE") if traffic else ("micro_f1", "test micro-F1, %")
-        title = f"{report['title']}\n{short_words(report['task'], report['data'])}"
         score_chart(_bars(report, metric), title, label, chart)
     first = {run.row.name: run.folder.path for run in runs if run.seed == 0 and run.finished}
     learning_curves(first, curves)

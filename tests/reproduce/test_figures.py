@@ -76,8 +76,9 @@ def test_output_dimensions_are_in_order_a_line_for_each_model(drawn, tmp_path):
             ("gaan", 128, 0.9, 0.02, 3), ("max-pool", 32, 0.6, None, 1), ("gaan", 32, 0.7, 0.01, 2),
         ]
     ]  # fmt: skip
-    out_dim_chart(rows, tmp_path / "out-dim.png")
+    out_dim_chart(rows, "PPI, part of it", tmp_path / "out-dim.png")
     (axes,) = drawn[0].axes
+    assert axes.get_title() == "PPI, part of it"
     assert points(axes, "o") == [(32, 0.7), (128, 0.9)]
     assert points(axes, "s") == [(32, 0.6)]
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -86,7 +87,7 @@ def test_output_dimensions_are_in_order_a_line_for_each_model(drawn, tmp_path):
 
 
 def test_no_points_at_all_make_an_empty_chart(tmp_path):
-    out_dim_chart([], tmp_path / "out-dim.png")
+    out_dim_chart([], "nothing", tmp_path / "out-dim.png")
     score_chart([], "nothing", "F1", tmp_path / "main.png")
 
 
