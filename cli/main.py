@@ -16,6 +16,7 @@ from .convert import check, convert
 from .doctor import doctor
 from .evaluate import evaluate
 from .forecast import forecast
+from .info import info
 from .params import params
 from .plot import plot
 from .reproduce import reproduce, results
@@ -36,6 +37,7 @@ def gaancore() -> None:
     gaancore evaluate runs/NAME                score a finished run again
     gaancore forecast --run runs/NAME          the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of learning, gates, forecasts
+    gaancore info FOLDER                       what is in a dataset, before it is trained on
     gaancore convert FOLDER STORE              a large graph, put in order on disk once
     gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
     gaancore reproduce main --data FOLDER      a table of the paper, beside the paper's numbers
@@ -48,6 +50,7 @@ gaancore.add_command(train)
 gaancore.add_command(evaluate)
 gaancore.add_command(forecast)
 gaancore.add_command(plot)
+gaancore.add_command(info)
 gaancore.add_command(convert)
 gaancore.add_command(check)
 gaancore.add_command(synth)

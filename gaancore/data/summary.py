@@ -1,0 +1,124 @@
+"""What is in a dataset: the numbers that tell whether it is the one that was meant."""
+
+from typing import Any
+
+import numpy as np
+
+from gaancore.data.checks import VALUES_AT_A_TIME
+from gaancore.data.dataset import NodeDataset
+from gaancore.data.traffic import TrafficDataset
+from gaancore.graph.mapped import forget_pages
+
+Facts = dict[str, Any]
+SPLITS = ("train", "validation", "test")
+
+
+def summarize_nodes(dataset: NodeDataset) -> Facts:
+    """Counts of a graph whose nodes have labels, in memory that does not grow with it.
+
+    arcs_seen    : of each split, the arcs of the graph that it sees (see `NodeDataset.view`).
+    mean_degree  : of each split, how many neighbours a node of that graph has. Where training sees
+                   far fewer than test, a maximum or a sum over neighbours is not what it was.
+    isolated     : nodes without a neighbour, themselves not counted.
+    constant     : features with one value for all nodes. zero_rows: nodes whose features are all 0.
+    rarest, commonest : [class or label, nodes that have it].
+    """
+    graph, sizes = dataset.graph, [int(dataset.nodes(split).size) for split in range(3)]
+    degrees = np.diff(graph.indptr)
+    arcs = _arcs_seen(dataset)
+    return {
+        "nodes": dataset.num_nodes,
+        "nodes_per_split": dict(zip(SPLITS, sizes, strict=True)),
+        "graphs": None if dataset.graph_ids is None else int(np.unique(dataset.graph_ids).size),
+        "arcs": dataset.num_edges,
+        "self_loops": graph.num_self_loops,
+        "isolated": _isolated(dataset),
+        "degree": {
+            "min": int(degrees.min()),
+            "median": float(np.median(degrees)),
+            "mean": float(degrees.mean()),
+            "max": int(degrees.max()),
+        },
+        "arcs_seen": dict(zip(SPLITS, arcs, strict=True)),
+        "mean_degree": {
+            name: seen / count if count else 0.0
+            for name, seen, count in zip(SPLITS, arcs, np.cumsum(sizes).tolist(), strict=True)
+        },
+        "features": _features(dataset.features),
+        "labels": _labels(dataset),
+        "bytes": {
+            "graph": graph.indptr.nbytes + graph.indices.nbytes,
+            "features": dataset.features.nbytes,
+        },
+    }
+
+
+def _arcs_seen(dataset: NodeDataset) -> list[int]:
+    counts = np.zeros(3, np.int64)
+    for src, dst in dataset.graph.arcs():
+        last = np.maximum(dataset.split[src], dataset.split[dst])
+        counts += np.bincount(last, minlength=3)
+    return np.cumsum(counts).tolist()
+
+
+def _isolated(dataset: NodeDataset) -> int:
+    alone = np.ones(dataset.num_nodes, bool)
+    for src, dst in dataset.graph.arcs():
+        alone[dst[src != dst]] = False
+    return int(np.count_nonzero(alone))
+
+
+def _features(features: np.ndarray) -> Facts:
+    count, step = features.shape[1], max(1, VALUES_AT_A_TIME // features.shape[1])
+    low, high, zero_rows = np.full(count, np.inf), np.full(count, -np.inf), 0
+    for start in range(0, len(features), step):
+        part = features[start : start + step]
+        low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
+        zero_rows += int(np.count_nonzero(~part.any(axis=1)))
+        forget_pages(features)
+    constant = int(np.count_nonzero(low == high))
+    return {"count": count, "constant": constant, "zero_rows": zero_rows}
+
+
+def _labels(dataset: NodeDataset) -> Facts:
+    labels = dataset.labels
+    if dataset.multi_label:
+        counts, per_node = labels.sum(axis=0, dtype=np.int64), labels.sum(axis=1, dtype=np.int64)
+        more = {"per_node": float(per_node.mean()), "nodes_without": int((per_node == 0).sum())}
+    else:
+        counts, more = np.bincount(labels, minlength=dataset.num_classes), {}
+    ends = {"rarest": int(counts.argmin()), "commonest": int(counts.argmax())}
+    found = {name: [label, int(counts[label])] for name, label in ends.items()}
+    return {"count": dataset.num_classes, **more, **found}
+
+
+def summarize_traffic(dataset: TrafficDataset) -> Facts:
+    """Counts of speeds along roads.
+
+    missing   : share of the readings that are not there. most_missing: [sensor id, its share].
+    stretches : runs of rows without a gap between two. isolated: sensors without a neighbour.
+    """
+    missing = 1 - dataset.valid.mean(axis=0)
+    worst = int(missing.argmax())
+    speeds = dataset.speeds[dataset.valid]
+    src, dst = dataset.graph.edges()
+    times = dataset.times
+    return {
+        "sensors": dataset.num_sensors,
+        "arcs": dataset.graph.num_edges,
+        "isolated": dataset.num_sensors - int(np.unique(dst[src != dst]).size),
+        "steps": dataset.num_steps,
+        "step_seconds": dataset.step,
+        "first": None if times is None else str(times[0]),
+        "last": None if times is None else str(times[-1]),
+        "stretches": len(dataset.stretches) - 1,
+        "missing": float(1 - dataset.valid.mean()),
+        "most_missing": [dataset.sensor_ids[worst], float(missing[worst])],
+        "speeds": {
+            "min": float(speeds.min()),
+            "mean": float(speeds.mean(dtype=np.float64)),
+            "max": float(speeds.max()),
+        },
+        "time_of_day": dataset.time_of_day is not None,
+        "coordinates": dataset.coordinates is not None,
+    }

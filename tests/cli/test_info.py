@@ -1,0 +1,62 @@
+"""`gaancore info`: a dataset looked over."""
+
+import json
+
+import numpy as np
+from small_files import FEATURES, write_npz, write_reddit
+
+
+def test_a_graph_is_described_line_by_line(gaancore, tmp_path):
+    """Six nodes, numbers by hand: rows {1}, {0 2}, {1 2}, {}, {5}, {4}; node 3 validates."""
+    outcome = gaancore("info", write_npz(tmp_path))
+    assert outcome.code == 0
+    rows = dict(
+        (cell.strip() for cell in line.strip("│").split("│"))
+        for line in outcome.lines
+        if line.startswith("│")
+    )
+    assert rows["nodes"] == "6"
+    assert [rows[name] for name in ("train", "validation", "test")] == ["3", "1", "2"]
+    assert rows["arcs (two for an edge)"] == "7"
+    assert rows["self-loops"] == "1"
+    assert rows["nodes without a neighbour"] == "1"
+    assert rows["degree: min, median, mean, max"] == "0, 1.0, 1.2, 2"
+    assert rows["mean degree seen by train"] == "1.7 (5 arcs)"
+    assert rows["mean degree seen by validation"] == "1.2 (5 arcs)"
+    assert rows["mean degree seen by test"] == "1.2 (7 arcs)"
+    assert rows["labels"] == "3"
+    assert rows["commonest"] == "number 0 of 3 nodes"
+    assert rows["rarest"] == "number 1 of 2 nodes"
+    assert rows["mean per node"] == "1.33"
+    assert rows["nodes without a label"] == "1"
+    assert outcome.lines[-1] == "note: 1 self-loops kept"
+
+
+def test_it_counts_what_training_would_refuse_or_leave_out(gaancore, tmp_path):
+    x = np.array(FEATURES, np.float32)
+    x[0] = np.nan
+    path = write_npz(tmp_path, x=x, split=np.array([0, -1, 0, 1, 2, 2]))
+    notes = json.loads(gaancore("info", path, "--json").out)["notes"]
+    assert "2 features that are NaN replaced by 0" in notes
+    assert "1 nodes in no split dropped, with their edges" in notes
+
+
+def test_it_is_given_as_json(gaancore, tmp_path):
+    write_reddit(tmp_path)
+    facts = json.loads(gaancore("info", tmp_path, "--task", "reddit", "--json").out)
+    assert (facts["kind"], facts["nodes"], facts["arcs"]) == ("real", 6, 7)
+    assert facts["data"] == str(tmp_path)
+
+
+def test_without_data_it_says_what_is_built_in(gaancore):
+    for task, what in (("ppi", "nodes"), ("metr-la", "sensors")):
+        outcome = gaancore("info", "--task", task)
+        assert outcome.lines[0].strip() == "built-in, SYNTHETIC"
+        assert any(line.startswith(f"│ {what} ") for line in outcome.lines)
+        assert "SYNTHETIC data: no --data was given" in outcome.out
+
+
+def test_the_wrong_task_is_told(refused, tmp_path):
+    assert "row 0 (node id 0) has 2 labels (--task ppi takes several)" in refused(
+        "info", write_npz(tmp_path), "--task", "reddit"
+    )
