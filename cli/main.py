@@ -19,6 +19,7 @@ from .forecast import forecast
 from .info import info
 from .params import params
 from .plot import plot
+from .predict import predict
 from .reproduce import reproduce, results
 from .sample import sample
 from .synth import synth
@@ -35,6 +36,7 @@ def gaancore() -> None:
     gaancore train --task ppi --data FOLDER    your copy of PPI, in any public layout
     gaancore train --task metr-la              forecast traffic, on a built-in road network
     gaancore evaluate runs/NAME                score a finished run again
+    gaancore predict runs/NAME --data NEW.npz  what it says of every node, without labels
     gaancore forecast --run runs/NAME          the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of learning, gates, forecasts
     gaancore info FOLDER                       what is in a dataset, before it is trained on
@@ -48,6 +50,7 @@ def gaancore() -> None:
 
 gaancore.add_command(train)
 gaancore.add_command(evaluate)
+gaancore.add_command(predict)
 gaancore.add_command(forecast)
 gaancore.add_command(plot)
 gaancore.add_command(info)

@@ -9,7 +9,6 @@ from gaancore.data.checks import (
     VALUES_AT_A_TIME,
     Labels,
     check_graph_ids,
-    check_labels,
     expect_features,
 )
 from gaancore.data.raw import (
@@ -18,6 +17,7 @@ from gaancore.data.raw import (
     Unflagged,
     expect_something_to_learn,
     graph_notes,
+    settle_labels,
     settle_split,
 )
 from gaancore.data.store_writer import StoreWriter, store_writer
@@ -46,7 +46,7 @@ def write_store(
     Raises DataError (one line: file, row, id, remedy); nothing is left at `path` then.
     """
     expect_features(raw.sources["features"], raw.features, raw.node_ids)
-    labels = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, None)
+    labels = settle_labels(raw, None)
     split, split_notes = settle_split(raw, unflagged)
     expect_something_to_learn(raw, labels, split)
     order = np.argsort(split, kind="stable")

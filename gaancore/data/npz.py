@@ -5,7 +5,7 @@ features : `x`, `feats` or `features`, (N, F)
 labels   : `y` or `labels`, (N,) classes or (N, C) of 0 and 1
 split    : `split` (N,) of 0 train, 1 validation, 2 test, -1 none;
            or `train_mask val_mask test_mask`
-optional : `graph_id` (N,) integers
+optional : `graph_id` (N,) integers; labels and split, of a graph that is only predicted on
 The names are those of PyTorch Geometric's `Data` and of the public PPI conversions.
 """
 
@@ -27,7 +27,9 @@ def read_one_npz(path: Path) -> RawDataset:
     """Read the layout. Raises DataError for a damaged file, or arrays missing or named twice."""
     arrays = read_npz(path)
     (features,) = _pick(path, arrays, "features", ("x",), ("feats",), ("features",))
-    (labels,) = _pick(path, arrays, "labels", ("y",), ("labels",))
+    labels = None
+    if arrays.keys() & {"y", "labels"}:
+        (labels,) = _pick(path, arrays, "labels", ("y",), ("labels",))
     num_nodes = len(features) if features.ndim else 0
     return RawDataset(
         path=str(path),
@@ -74,7 +76,9 @@ def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CS
         return ArcList(first, second, num_nodes)
 
 
-def _read_split(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> np.ndarray:
+def _read_split(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> np.ndarray | None:
+    if not arrays.keys() & {"split", *MASKS}:
+        return None
     found = _pick(path, arrays, "split", ("split",), MASKS)
     if len(found) == 1:
         return found[0]

@@ -29,7 +29,7 @@ class RawDataset:
 
     graph      : the arcs as they are stored: one way or both, repeats and self-loops included.
     features   : (N, F); its rows are the nodes, so a node without edges is a node too.
-    labels     : (N, C) or (N,).
+    labels     : (N, C) or (N,); None if the file has none, as a graph to predict on.
     split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
     node_ids   : (N,) the files' own names of the nodes, unique.
     graph_ids  : (N,) which of several graphs a node belongs to, if the files say so.
@@ -39,7 +39,7 @@ class RawDataset:
     path: str | None
     graph: CSRGraph | ArcList
     features: np.ndarray
-    labels: np.ndarray
+    labels: np.ndarray | None
     split: np.ndarray | None
     node_ids: np.ndarray
     sources: dict[str, str]
@@ -70,20 +70,11 @@ def make_dataset(
     """
     expect_option("self_loops", self_loops, ("keep", "drop", "add"))
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    labels = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multi_label)
+    labels = settle_labels(raw, multi_label)
     split, split_notes = settle_split(raw, unflagged)
     expect_something_to_learn(raw, labels, split)
-
-    stored = raw.graph.to_csr()
-    undirected = stored.undirected()
-    graph = undirected.self_loops(self_loops)
-    notes = [
-        *raw.notes,
-        *graph_notes(undirected.num_edges, stored.num_repeats),
-        *_loop_notes(undirected, graph, self_loops),
-        *labels.notes,
-        *split_notes,
-    ]
+    graph, notes_of_graph = settle_graph(raw, self_loops)
+    notes = [*raw.notes, *notes_of_graph, *labels.notes, *split_notes]
     graph_ids = None
     if raw.graph_ids is not None:
         graph_ids = check_graph_ids(raw.sources["graph_ids"], raw.graph_ids, raw.node_ids)
@@ -102,6 +93,25 @@ def make_dataset(
         ceiling=ceiling,
     )
     return dataset.induced(np.flatnonzero(split != UNFLAGGED))
+
+
+def settle_graph(raw: RawDataset, self_loops: SelfLoops) -> tuple[CSRGraph, list[str]]:
+    """The graph, undirected and without repeats, and what to say about it."""
+    stored = raw.graph.to_csr()
+    undirected = stored.undirected()
+    graph = undirected.self_loops(self_loops)
+    merged = graph_notes(undirected.num_edges, stored.num_repeats)
+    return graph, [*merged, *_loop_notes(undirected, graph, self_loops)]
+
+
+def settle_labels(raw: RawDataset, multi_label: bool | None) -> Labels:
+    """The labels (see `check_labels`). Raises DataError if there are none, or not such ones."""
+    if raw.labels is None:
+        raise DataError(
+            f"{raw.path}: no labels, which training and scores need; for outputs alone: "
+            f"gaancore predict RUN --data {raw.path}"
+        )
+    return check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multi_label)
 
 
 def settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:

@@ -1,0 +1,85 @@
+"""`gaancore predict`."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from gaancore.data import NodeDataset
+from gaancore.data.inputs import NodeInputs, inputs_of, read_inputs
+from gaancore.data.missing import Nan
+from gaancore.errors import SettingsError
+from gaancore.train.checkpoint import write_whole
+from gaancore.train.predict import predict as logits_of
+from gaancore.train.predict import probabilities
+from gaancore.train.process import prepare_process
+from gaancore.train.record import RunFolder
+
+from .data import load_again
+from .options import process_options
+
+KINDS = (".csv", ".npz")
+
+
+@click.command(short_help="Write what a run says of every node, of a new graph too.")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--data", metavar="PATH",
+    help="Another graph with the same features, in any layout; it needs no labels and no split.  "
+    "[default: the run's own data]",
+)  # fmt: skip
+@click.option(
+    "--out", metavar="FILE", default="predictions.csv", show_default=True,
+    help="A .csv with a row for each node, or an .npz with node_ids and probabilities.",
+)  # fmt: skip
+@process_options
+def predict(run: str, out: str, **options: Any) -> int:
+    """Probabilities of every node, under its own id, by the best weights of the run in folder RUN.
+
+    A node of the .csv has `predicted`, its most likely class, or all labels more likely than not
+    with blanks between, and p0, p1, ...: of each class, or of each label by itself. Every node sees
+    its whole neighbourhood. One .npz with edges (`src dst`, `edge_index` or `indptr indices`) and
+    features (`x`) is enough for a graph of your own.
+    """
+    prepare_process(options["threads"])
+    folder, target = RunFolder(Path(run).expanduser()), Path(out).expanduser()
+    if target.suffix not in KINDS:
+        raise SettingsError(f"--out: {target}: expected a name that ends in .csv or .npz")
+    inputs = _inputs(folder, options["data"])
+    logits = logits_of(folder, inputs, options["device"])
+    settings, _ = folder.read_settings()
+    write_whole(target, _written(target.suffix, inputs, logits, several=settings.task == "ppi"))
+    click.echo(f"written: {target}: {len(logits):,} nodes, {logits.shape[1]:,} probabilities each")
+    for note in inputs.notes:
+        click.echo(f"note: {note}")
+    return 0
+
+
+def _inputs(folder: RunFolder, path: str | None) -> NodeInputs:
+    settings, _ = folder.read_settings()
+    if path is None:
+        dataset = load_again(folder, None)
+        if isinstance(dataset, NodeDataset):
+            return inputs_of(dataset)
+        raise SettingsError(f"{folder.path}: it forecasts; gaancore forecast --run {folder.path}")
+    # A mean over training nodes is not one of a graph that has none
+    nan: Nan = "zero" if getattr(settings, "nan", "error") == "zero" else "error"
+    return read_inputs(path, self_loops=settings.self_loops, nan=nan)
+
+
+def _written(kind: str, inputs: NodeInputs, logits: np.ndarray, several: bool) -> bytes:
+    found = probabilities(logits, several)
+    if kind == ".npz":
+        archive = io.BytesIO()
+        np.savez(archive, node_ids=inputs.node_ids, probabilities=found)
+        return archive.getvalue()
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["node_id", "predicted", *(f"p{c}" for c in range(found.shape[1]))])
+    for node_id, logit, row in zip(inputs.node_ids.tolist(), logits, found, strict=True):
+        chosen = np.flatnonzero(logit > 0) if several else [logit.argmax()]
+        rows.writerow([node_id, " ".join(map(str, chosen)), *(f"{p:.6f}" for p in row)])
+    return text.getvalue().encode()
