@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -48,7 +49,8 @@ def train(**options: Any) -> int:
     that reads an hour and forecasts the next. Early stopping. The folder of the run holds
     record.json (the outcome), log.jsonl (a line per validation), best.safetensors and
     last.safetensors. Ctrl-C saves the state; --resume goes on from there, and ends with the same
-    weights as if nothing had happened.
+    weights as if nothing had happened. With --epochs beside it, also of a run that had ended, the
+    run ends later or sooner than it was to, and keeps all its other settings.
     """
     prepare_process(options["threads"])
     display = Display(quiet=options["quiet"])
@@ -87,11 +89,18 @@ def _resumed(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
     folder = RunFolder(Path(options["resume"]).expanduser())
     settings, _ = folder.read_settings()
     asked = with_changes(settings, *given_settings(options))
-    if changed := differences(settings, asked):
+    if changed := differences(replace(settings, epochs=asked.epochs), asked):
         raise SettingsError(
             f"{folder.path}: a resumed run keeps its settings, but these differ: "
             + "; ".join(changed)
         )
+    if asked.epochs != settings.epochs:
+        if getattr(settings, "lr_cooldown", 0):
+            raise SettingsError(
+                f"{folder.path}: epochs: its learning rate falls towards the end it was given, "
+                f"{settings.epochs}; train a new run to that length"
+            )
+        folder.set_epochs(asked.epochs)
     run = open_run(folder, options["data"], options["device"], options["prefetch"])
     run.resume()
     return run

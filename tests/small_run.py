@@ -136,6 +136,8 @@ def contents(folder: Path) -> dict[str, Any]:
                 found[path.name] = {k: file.get_tensor(k).tobytes() for k in file.keys()}  # noqa: SIM118
                 note = json.loads(file.metadata()["gaancore"])
             found[f"{path.name}: facts"] = without_measured(note["facts"])
+        elif path.name == ".lock":
+            assert not path.read_bytes()
         elif path.suffix == ".jsonl":
             lines = path.read_text(encoding="utf-8").splitlines()
             found[path.name] = [without_measured(json.loads(line)) for line in lines]

@@ -39,6 +39,7 @@ class RunFolder:
         self.best = path / "best.safetensors"
         self.log_file = path / "log.jsonl"
         self.record_file = path / "record.json"
+        self.lock_file = path / ".lock"
 
     def create(self, settings: AnySettings, data: dict[str, Any]) -> None:
         """Make the folder and write down what was asked for.
@@ -61,20 +62,22 @@ class RunFolder:
     def held(self) -> Iterator[None]:
         """Inside, this process alone writes to the run; the system lets go of it if we die.
 
-        Raises SettingsError if another process holds it, DataError if there is no run.
+        Raises SettingsError if another process holds it, DataError if the folder cannot be written.
         """
         try:
-            settings = self.settings_file.open("rb")  # written once, so it can bear the lock
+            lock = self.lock_file.open("ab")  # network file systems lock only what may be written
         except OSError as error:
-            raise DataError(f"{self.settings_file}: cannot be read ({error.strerror})") from None
-        with settings:
+            raise DataError(f"{self.lock_file}: cannot be written ({error.strerror})") from None
+        with lock:
             try:
-                fcntl.flock(settings, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise SettingsError(
                     f"{self.path}: another process is training in this folder; wait for it, or "
                     "choose another --out"
                 ) from None
+            except OSError:
+                pass  # a file system without locks: it is the user's to start a run but once
             yield
 
     def read_settings(self) -> tuple[AnySettings, dict[str, Any]]:
@@ -87,6 +90,17 @@ class RunFolder:
             return with_changes(default, ("settings", content["settings"])), data
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataError(f"{self.settings_file}: damaged ({error})") from None
+
+    def set_epochs(self, epochs: int) -> None:
+        """Let the run end after so many epochs. What it says of an earlier end is no longer so.
+
+        Raises SettingsError if another process trains in the folder, DataError as read_settings.
+        """
+        with self.held():
+            content = read_json(self.settings_file)
+            content["settings"]["epochs"] = epochs
+            write_json(self.settings_file, content)
+            self.record_file.unlink(missing_ok=True)
 
     def append_log(self, line: dict[str, Any]) -> None:
         """Add one line to log.jsonl. Raises DataError if it cannot be written."""

@@ -32,6 +32,37 @@ def test_a_resumed_run_keeps_its_settings_and_says_which_differ(gaancore, refuse
     assert contents(tmp_path / "run") == before
 
 
+def test_a_run_given_more_epochs_ends_as_if_it_had_had_them_from_the_start(
+    gaancore, data, tmp_path
+):
+    for name, epochs in (("long", 4), ("short", 2)):
+        options = small_options(epochs=epochs)
+        gaancore("train", "--data", data, *options, "--out", name, "--quiet")
+    outcome = gaancore("train", "--resume", "short", "--epochs", 4)
+    assert outcome.code == 0
+    assert contents(tmp_path / "short") == contents(tmp_path / "long")
+
+
+def test_until_a_longer_run_has_ended_it_has_no_record(gaancore, data, tmp_path):
+    """A record of its earlier end would pass for one of the run that its settings describe."""
+    gaancore("train", "--data", data, *OPTIONS, "--out", "run", "--quiet")
+    assert (tmp_path / "run" / "record.json").exists()
+    RunFolder(tmp_path / "run").set_epochs(5)
+    assert not (tmp_path / "run" / "record.json").exists()
+    assert RunFolder(tmp_path / "run").read_settings()[0].epochs == 5
+
+
+def test_the_length_of_a_run_with_a_cooldown_stays(gaancore, refused, data, tmp_path):
+    options = small_options(epochs=2, lr_cooldown=0.5)
+    gaancore("train", "--data", data, *options, "--out", "run", "--quiet")
+    before = contents(tmp_path / "run")
+    assert refused("train", "--resume", "run", "--epochs", 4) == (
+        "run: epochs: its learning rate falls towards the end it was given, 2; train a new run to "
+        "that length"
+    )
+    assert contents(tmp_path / "run") == before
+
+
 def test_changed_data_is_refused_and_moved_data_is_found_with_data(
     gaancore, refused, data, tmp_path
 ):
@@ -102,7 +133,7 @@ def test_a_disk_that_fills_up_leaves_the_last_good_state_to_go_on_from(
         "full/last.safetensors: cannot be written (File too large); "
         "what was there before is untouched"
     )
-    names = {path.name for path in (tmp_path / "full").iterdir()}
+    names = {path.name for path in (tmp_path / "full").iterdir()} - {".lock"}
     assert names == {"settings.json", "log.jsonl", "best.safetensors", "last.safetensors"}
     assert gaancore("train", "--resume", "full").code == 0
     assert contents(tmp_path / "full") == contents(tmp_path / "straight")

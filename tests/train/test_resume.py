@@ -1,5 +1,8 @@
 """Runs that are interrupted, killed or go wrong, and go on."""
 
+import errno
+import fcntl
+import os
 from dataclasses import asdict
 
 import numpy as np
@@ -134,3 +137,25 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path):
     with pytest.raises(TrainingError, match=r"last.safetensors: adam.moment2.head.bias is not fi"):
         run.train()
     assert contents(tmp_path) == saved
+
+
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch):
+    def flock(file, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    assert small_run(tmp_path).train()["epochs"] == 3
+
+
+def test_the_lock_is_on_a_file_that_may_be_written(tmp_path, monkeypatch):
+    """Network file systems refuse others: they lock exclusively by what may be written."""
+    modes, flock = [], fcntl.flock
+
+    def noted(file, operation):
+        modes.append(fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE)
+        return flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", noted)
+    small_run(tmp_path).train()
+    assert modes
+    assert os.O_RDONLY not in modes
