@@ -13,8 +13,7 @@ from gaancore.data.inputs import NodeInputs, inputs_of, read_inputs
 from gaancore.data.missing import Nan
 from gaancore.errors import SettingsError
 from gaancore.train.checkpoint import write_whole
-from gaancore.train.predict import predict as logits_of
-from gaancore.train.predict import probabilities
+from gaancore.train.predict import Classifier, load_classifier
 from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder
 
@@ -35,8 +34,12 @@ KINDS = (".csv", ".npz")
     "--out", metavar="FILE", default="predictions.csv", show_default=True,
     help="A .csv with a row for each node, or an .npz with node_ids and probabilities.",
 )  # fmt: skip
+@click.option(
+    "--nan", type=click.Choice(("error", "zero")),
+    help="Features of --data that are NaN: refused, or 0.  [default: 0 if it was so in training]",
+)  # fmt: skip
 @process_options
-def predict(run: str, out: str, **options: Any) -> int:
+def predict(run: str, out: str, nan: Nan | None, **options: Any) -> int:
     """Probabilities of every node, under its own id, by the best weights of the run in folder RUN.
 
     A node of the .csv has `predicted`, its most likely class, or all labels more likely than not
@@ -48,30 +51,33 @@ def predict(run: str, out: str, **options: Any) -> int:
     folder, target = RunFolder(Path(run).expanduser()), Path(out).expanduser()
     if target.suffix not in KINDS:
         raise SettingsError(f"--out: {target}: expected a name that ends in .csv or .npz")
-    inputs = _inputs(folder, options["data"])
-    logits = logits_of(folder, inputs, options["device"])
-    settings, _ = folder.read_settings()
-    write_whole(target, _written(target.suffix, inputs, logits, several=settings.task == "ppi"))
+    if nan is not None and options["data"] is None:
+        raise SettingsError("--nan: the run's own data is read as in training; leave it out")
+    classifier = load_classifier(folder, options["device"])
+    inputs = _inputs(classifier, folder, options["data"], nan)
+    logits = classifier.logits(inputs)
+    write_whole(target, _written(target.suffix, inputs, logits, classifier))
     click.echo(f"written: {target}: {len(logits):,} nodes, {logits.shape[1]:,} probabilities each")
     for note in inputs.notes:
         click.echo(f"note: {note}")
     return 0
 
 
-def _inputs(folder: RunFolder, path: str | None) -> NodeInputs:
-    settings, _ = folder.read_settings()
+def _inputs(
+    classifier: Classifier, folder: RunFolder, path: str | None, nan: Nan | None
+) -> NodeInputs:
+    settings = classifier.settings
     if path is None:
         dataset = load_again(folder, None)
-        if isinstance(dataset, NodeDataset):
-            return inputs_of(dataset)
-        raise SettingsError(f"{folder.path}: it forecasts; gaancore forecast --run {folder.path}")
-    # A mean over training nodes is not one of a graph that has none
-    nan: Nan = "zero" if getattr(settings, "nan", "error") == "zero" else "error"
-    return read_inputs(path, self_loops=settings.self_loops, nan=nan)
+        assert isinstance(dataset, NodeDataset)
+        return inputs_of(dataset)
+    # The mean over training nodes is not one of a new graph, which has none
+    as_trained: Nan = "zero" if settings.nan == "zero" else "error"
+    return read_inputs(path, self_loops=settings.self_loops, nan=nan or as_trained)
 
 
-def _written(kind: str, inputs: NodeInputs, logits: np.ndarray, several: bool) -> bytes:
-    found = probabilities(logits, several)
+def _written(kind: str, inputs: NodeInputs, logits: np.ndarray, classifier: Classifier) -> bytes:
+    found = classifier.probabilities(logits)
     if kind == ".npz":
         archive = io.BytesIO()
         np.savez(archive, node_ids=inputs.node_ids, probabilities=found)
@@ -80,6 +86,6 @@ def _written(kind: str, inputs: NodeInputs, logits: np.ndarray, several: bool) -
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["node_id", "predicted", *(f"p{c}" for c in range(found.shape[1]))])
     for node_id, logit, row in zip(inputs.node_ids.tolist(), logits, found, strict=True):
-        chosen = np.flatnonzero(logit > 0) if several else [logit.argmax()]
+        chosen = np.flatnonzero(logit > 0) if classifier.multi_label else [logit.argmax()]
         rows.writerow([node_id, " ".join(map(str, chosen)), *(f"{p:.6f}" for p in row)])
     return text.getvalue().encode()

@@ -50,7 +50,8 @@ def train(**options: Any) -> int:
     record.json (the outcome), log.jsonl (a line per validation), best.safetensors and
     last.safetensors. Ctrl-C saves the state; --resume goes on from there, and ends with the same
     weights as if nothing had happened. With --epochs beside it, also of a run that had ended, the
-    run ends later or sooner than it was to, and keeps all its other settings.
+    run ends later than it was to, or sooner if it has not come so far, and keeps all its other
+    settings.
     """
     prepare_process(options["threads"])
     display = Display(quiet=options["quiet"])
@@ -94,15 +95,10 @@ def _resumed(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
             f"{folder.path}: a resumed run keeps its settings, but these differ: "
             + "; ".join(changed)
         )
-    if asked.epochs != settings.epochs:
-        if getattr(settings, "lr_cooldown", 0):
-            raise SettingsError(
-                f"{folder.path}: epochs: its learning rate falls towards the end it was given, "
-                f"{settings.epochs}; train a new run to that length"
-            )
-        folder.set_epochs(asked.epochs)
     run = open_run(folder, options["data"], options["device"], options["prefetch"])
     run.resume()
+    if asked.epochs != settings.epochs:
+        run.set_epochs(asked.epochs)
     return run
 
 

@@ -56,7 +56,7 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
             f"{where}: features: {count:,} values are not finite in float32, first "
             f"{features[first]} at row {first[0]}, column {first[1]} "
             f"(node id {node_ids[first[0]]}); repair them, or let those that are NaN be filled "
-            "(--nan zero or mean)"
+            "(see --nan)"
         )
 
 

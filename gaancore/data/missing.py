@@ -5,9 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from gaancore.data.checks import expect_option
+from gaancore.data.checks import check_split, expect_option
 from gaancore.data.dataset import TRAIN
 from gaancore.data.raw import RawDataset
+from gaancore.errors import DataError
 
 Nan = Literal["error", "zero", "mean"]
 
@@ -18,7 +19,8 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
     nan : `error` leaves them, to be refused where features are checked; `zero`; or the `mean` of
           the same feature over the training nodes that have it, 0 if none has.
     A value that is infinite is no missing one: it stays, and is refused. The features are copied if
-    any is filled. Raises SettingsError for another `nan`.
+    any is filled. Raises DataError for a mean where there is no sound split, SettingsError for
+    another `nan`.
     """
     expect_option("nan", nan, ("error", "zero", "mean"))
     features = raw.features
@@ -29,8 +31,13 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
     if not count:
         return raw
     fill = np.zeros(features.shape[1])
-    if nan == "mean" and raw.split is not None and len(raw.split) == len(features):
-        there = ~missing & (raw.split == TRAIN)[:, None]
+    if nan == "mean":
+        if raw.split is None:
+            raise DataError(
+                f"{raw.path}: no split, so no training nodes to take a mean over; --nan zero"
+            )
+        split = check_split(raw.sources["split"], raw.split, raw.node_ids)
+        there = ~missing & (split == TRAIN)[:, None]
         fill = features.sum(axis=0, dtype=np.float64, where=there) / there.sum(axis=0).clip(1)
     filled = np.where(missing, fill.astype(features.dtype), features)
     by = "0" if nan == "zero" else "the mean over the training nodes"

@@ -14,7 +14,7 @@ SPLITS = ("train", "validation", "test")
 
 
 def summarize_nodes(dataset: NodeDataset) -> Facts:
-    """Counts of a graph whose nodes have labels, in memory that does not grow with it.
+    """Counts of a graph whose nodes have labels, in memory of some bytes a node beside it.
 
     arcs_seen    : of each split, the arcs of the graph that it sees (see `NodeDataset.view`).
     mean_degree  : of each split, how many neighbours a node of that graph has. Where training sees

@@ -12,7 +12,9 @@ from gaancore import threads
 from gaancore.nn.module import Module
 from gaancore.tensor import Tensor
 
-ROWS = 640  # of a piece, at most (but at least one sequence)
+ROWS = (
+    640  # of a piece, at most (but at least one sequence): fewer cost time in Python, more memory
+)
 
 
 def pieces(count: int, rows: int) -> list[slice]:

@@ -1,5 +1,8 @@
 """Outputs of a finished run for the nodes of any graph with the same features."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 from scipy.special import expit, softmax
 
@@ -7,20 +10,50 @@ from gaancore.array import resolve_device
 from gaancore.data.features import Features
 from gaancore.data.inputs import NodeInputs
 from gaancore.errors import DataError, SettingsError
-from gaancore.train.build import build_model
+from gaancore.train.build import Model, build_model
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.train.inference import infer
 from gaancore.train.record import RunFolder
 from gaancore.train.settings import Settings
 
 
-def predict(folder: RunFolder, inputs: NodeInputs, device: str = "cpu") -> np.ndarray:
-    """Logits (N, classes) of the nodes of `inputs`, by the best weights of the run.
+@dataclass(frozen=True)
+class Classifier:
+    """The best weights of a run, and the statistics (F,) by which it standardised features."""
 
-    Features are standardised as in training, by the statistics kept with the weights;
-    neighbourhoods are whole, in the memory of `infer`.
-    Raises SettingsError for a run that does not classify nodes, DataError if the run cannot be
-    read or the features are not as many as it was trained on.
+    path: Path
+    settings: Settings
+    model: Model
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def multi_label(self) -> bool:
+        return self.settings.task == "ppi"
+
+    def logits(self, inputs: NodeInputs) -> np.ndarray:
+        """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
+        `infer`. Raises DataError if the features are not as many as the run was trained on.
+        """
+        if inputs.features.shape[1] != self.mean.size:
+            raise DataError(
+                f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
+                f"here are {inputs.features.shape[1]:,}"
+            )
+        features = Features(inputs.features, self.mean, self.scale)
+        return infer(self.model, inputs.graph, features, np.arange(inputs.graph.num_nodes))
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
+        classes of a node. (N, C) as `logits`.
+        """
+        return expit(logits) if self.multi_label else softmax(logits, axis=1)
+
+
+def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
+    """The classifier that a run chose by its validations; its data is not needed.
+
+    Raises SettingsError for a run that does not classify nodes, DataError if it cannot be read.
     """
     settings, _ = folder.read_settings()
     if not isinstance(settings, Settings):
@@ -31,21 +64,7 @@ def predict(folder: RunFolder, inputs: NodeInputs, device: str = "cpu") -> np.nd
     groups, _ = load_checkpoint(folder.best)
     with belongs_to_the_run(folder.best):
         weights, statistics = groups["model"], groups["features"]
-        num_features, num_classes = len(weights["embed.weight"]), weights["head.bias"].size
-        model = build_model(settings, num_features, num_classes)
+        model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
         model.load_state(weights)
-    if inputs.features.shape[1] != num_features:
-        raise DataError(
-            f"{inputs.path}: features: the run was trained on {num_features:,} a node, "
-            f"here are {inputs.features.shape[1]:,}"
-        )
-    features = Features(inputs.features, statistics["mean"], statistics["scale"])
-    model = model.to(resolve_device(device))
-    return infer(model, inputs.graph, features, np.arange(inputs.graph.num_nodes))
-
-
-def probabilities(logits: np.ndarray, multi_label: bool) -> np.ndarray:
-    """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
-    classes of a node. (N, C) as `logits`.
-    """
-    return expit(logits) if multi_label else softmax(logits, axis=1)
+        model = model.to(resolve_device(device))
+        return Classifier(folder.path, settings, model, statistics["mean"], statistics["scale"])

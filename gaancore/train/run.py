@@ -9,10 +9,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from gaancore.errors import TrainingError
+from gaancore.errors import SettingsError, TrainingError
 from gaancore.nn.module import Module
 from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
 from gaancore.train.checkpoint import (
@@ -106,6 +106,25 @@ class Run(ABC):
             if self.folder.last.exists():
                 self._load_last()
             self.folder.rewind(self.progress.step)
+
+    def set_epochs(self, epochs: int) -> None:
+        """Let a resumed run end after so many epochs (0: by early stopping alone).
+
+        What comes of it is what would have come of that number from the start, if the old end fell
+        on a validation; else that end's own validation counts too.
+        Raises SettingsError if it was trained for longer, or its learning rate was made for its
+        old end.
+        """
+        where, done = f"{self.folder.path}: epochs", self.progress.step / self.steps_per_epoch
+        if getattr(self.settings, "lr_cooldown", 0):
+            raise SettingsError(
+                f"{where}: its learning rate falls towards the end it was given, "
+                f"{self.settings.epochs}; train a new run to that length"
+            )
+        if 0 < epochs < done:
+            raise SettingsError(f"{where}: {done:g} are done, so it cannot end after {epochs}")
+        self.settings = replace(self.settings, epochs=epochs)
+        self.folder.set_epochs(epochs)
 
     def _load_last(self) -> None:
         groups, facts = load_checkpoint(self.folder.last)

@@ -78,6 +78,17 @@ def test_what_cannot_be_predicted_or_written_is_refused(refused, trained, tmp_pa
     assert not (tmp_path / "x.txt").exists()
 
 
+def test_features_that_are_nan_are_refused_or_taken_as_zero(gaancore, refused, trained, tmp_path):
+    path = unlabelled(tmp_path, np.array([[0.0, np.nan], [1.0, -2.0]]))
+    assert refused("predict", "run", "--data", path).endswith("be filled (see --nan)")
+    assert gaancore("predict", "run", "--data", path, "--nan", "zero").code == 0
+    with_zero = rows_of("predictions.csv")
+    path = unlabelled(tmp_path, np.array([[0.0, 0.0], [1.0, -2.0]]))
+    assert gaancore("predict", "run", "--data", path).code == 0
+    assert rows_of("predictions.csv") == with_zero
+    assert refused("predict", "run", "--nan", "zero").startswith("--nan: the run's own data is")
+
+
 def test_training_on_a_graph_without_labels_is_refused_with_the_way_out(refused, tmp_path):
     path = unlabelled(tmp_path, np.zeros((2, 2)))
     remedy = f"for outputs alone: gaancore predict RUN --data {path}"

@@ -43,6 +43,24 @@ def test_a_run_given_more_epochs_ends_as_if_it_had_had_them_from_the_start(
     assert contents(tmp_path / "short") == contents(tmp_path / "long")
 
 
+def test_a_run_cannot_end_before_what_it_has_done(gaancore, refused, data, tmp_path):
+    gaancore("train", "--data", data, *small_options(epochs=3), "--out", "run", "--quiet")
+    before = contents(tmp_path / "run")
+    line = refused("train", "--resume", "run", "--epochs", 2)
+    assert line == "run: epochs: 3 are done, so it cannot end after 2"
+    assert contents(tmp_path / "run") == before
+
+
+def test_a_refused_command_leaves_the_length_and_the_record_as_they_were(
+    gaancore, refused, data, tmp_path
+):
+    gaancore("train", "--data", data, *OPTIONS, "--out", "run", "--quiet")
+    before = contents(tmp_path / "run")
+    data.rename(tmp_path / "moved.npz")
+    refused("train", "--resume", "run", "--epochs", 9)
+    assert contents(tmp_path / "run") == before
+
+
 def test_until_a_longer_run_has_ended_it_has_no_record(gaancore, data, tmp_path):
     """A record of its earlier end would pass for one of the run that its settings describe."""
     gaancore("train", "--data", data, *OPTIONS, "--out", "run", "--quiet")

@@ -20,7 +20,7 @@ def raw_of(features: np.ndarray, split: np.ndarray | None) -> RawDataset:
     n, nothing = len(features), np.zeros(0, np.int64)
     graph = CSRGraph.from_edges(nothing, nothing, n, duplicates="merge")
     labels, ids = np.zeros((n, 2), np.uint8), np.arange(n)
-    return RawDataset("f", graph, features, labels, split, ids, {"features": "f"})
+    return RawDataset("f", graph, features, labels, split, ids, {"features": "f", "split": "f"})
 
 
 @given(arrays(np.float32, (5, 3), elements=SOME), arrays(np.int8, 5, elements=st.integers(-1, 2)))
@@ -38,10 +38,13 @@ def test_the_mean_is_that_of_the_training_nodes_that_have_the_feature(features, 
             assert found == (before if not np.isnan(before) else pytest.approx(mean, rel=1e-6))
 
 
-@pytest.mark.parametrize("split", [None, np.zeros(4, np.int8)])
-def test_without_a_split_for_every_node_the_mean_is_left_to_the_refusal_of_the_split(split):
-    features = np.full((3, 2), np.nan, np.float32)
-    assert fill_missing(raw_of(features, split), "mean").features.tolist() == [[0, 0]] * 3
+@pytest.mark.parametrize(
+    ("split", "refusal"),
+    [(None, "no training nodes to take a mean over"), (np.zeros(4, np.int8), "expected 3 rows")],
+)
+def test_there_is_no_mean_without_a_split_for_every_node(split, refusal):
+    with pytest.raises(DataError, match=refusal):
+        fill_missing(raw_of(np.full((3, 2), np.nan, np.float32), split), "mean")
 
 
 def test_missing_features_are_filled_and_counted_where_that_is_asked_for(tmp_path):
