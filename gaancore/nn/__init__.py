@@ -1,1 +1,21 @@
 """Layers that read like the equations: they know Tensors and blocks, not files or epochs."""
+
+from gaancore.nn.aggregators import Aggregator, Attention, GatedAttention, PairwiseSum, Pooling
+from gaancore.nn.gate import PaperGate, ReleasedGate
+from gaancore.nn.graph_gru import GraphGRUCell
+from gaancore.nn.linear import Linear
+from gaancore.nn.module import Module, Parameter
+
+__all__ = [
+    "Aggregator",
+    "Attention",
+    "GatedAttention",
+    "GraphGRUCell",
+    "Linear",
+    "Module",
+    "PairwiseSum",
+    "PaperGate",
+    "Parameter",
+    "Pooling",
+    "ReleasedGate",
+]
