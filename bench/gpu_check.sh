@@ -2,7 +2,7 @@
 # Everything that only a GPU can tell, within 8 minutes: bench/gpu_check.sh [FOLDER]
 #
 # The doctor with its self-test, pytest -m gpu, compute-sanitizer on the kernel tests (if it is
-# there), the microbenchmark and one PPI training. FOLDER (runs/gpu_check) keeps a log of
+# there), the microbenchmark, one PPI training and one of METR-LA. FOLDER (runs/gpu_check) keeps a log of
 # each, what they measured as JSON, and summary.json with exit codes and seconds. Exit code 1 if a
 # step failed; without a GPU it says why and ends with 0. PYTHON names the interpreter.
 set -uo pipefail
@@ -44,6 +44,8 @@ step bench 90 "$python" bench/segment_ops.py --device cuda --json "$out/segment_
     --plot "$out/roofline.png"
 step train 80 "${gaancore[@]}" train --task ppi --batch graphs --epochs 20 --quiet \
     --device cuda --out "$out/ppi-$(date +%H%M%S)"
+step forecast 60 "${gaancore[@]}" train --task metr-la --epochs 1 --quiet \
+    --device cuda --out "$out/metr-la-$(date +%H%M%S)"
 
 (IFS=,; echo "{${steps[*]}}") >"$out/summary.json"
 exit "$failed"

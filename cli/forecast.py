@@ -40,7 +40,7 @@ def forecast(run: str, out: str, **options: Any) -> int:
     dataset = load_again(folder, options["data"])
     if not isinstance(dataset, TrafficDataset):
         raise SettingsError(f"{folder.path}: not a run of task metr-la, which does not forecast")
-    forecaster = load_forecaster(folder, dataset)
+    forecaster = load_forecaster(folder, dataset, options["device"])
     if warning := forecaster.scaler.foreign_units(dataset):
         click.echo(f"warning: {warning}", err=True)
     speeds = forecaster.latest()

@@ -31,15 +31,17 @@ def small_roads(seed: int = 0) -> TrafficDataset:
 
 
 def forecast_run(
-    folder: Path, dataset: TrafficDataset | None = None, **changes: Any
+    folder: Path, dataset: TrafficDataset | None = None, device: str = "cpu", **changes: Any
 ) -> ForecastRun:
     """A run in `folder`, not begun."""
     settings = ForecastSettings(**(SMALL | changes))
-    return ForecastRun(settings, dataset or small_roads(), RunFolder(folder))
+    return ForecastRun(settings, dataset or small_roads(), RunFolder(folder), device)
 
 
-def started(folder: Path, dataset: TrafficDataset | None = None, **changes: Any) -> ForecastRun:
-    run = forecast_run(folder, dataset, **changes)
+def started(
+    folder: Path, dataset: TrafficDataset | None = None, device: str = "cpu", **changes: Any
+) -> ForecastRun:
+    run = forecast_run(folder, dataset, device, **changes)
     run.start()
     return run
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gaancore.array import Array, array_module
 from gaancore.errors import SettingsError
 from gaancore.graph.copies import GraphCopies
 from gaancore.models.node_classifier import VARIANTS, FeedForward
@@ -78,8 +79,8 @@ class TrafficForecaster(Module):
 
     def __call__(
         self,
-        inputs: np.ndarray,
-        future: np.ndarray,
+        inputs: Array,
+        future: Array,
         copies: GraphCopies,
         truth: Sequence[bool] = (),
     ) -> Tensor:
@@ -96,7 +97,7 @@ class TrafficForecaster(Module):
         while len(predictions) < len(future):
             step = len(predictions)
             if step == 0:
-                before: Tensor | np.ndarray = np.zeros_like(future[0, :, :1])
+                before: Tensor | Array = array_module(future).zeros_like(future[0, :, :1])
             elif step <= len(truth) and truth[step - 1]:
                 before = future[step - 1, :, :1]
             else:
@@ -109,7 +110,7 @@ class TrafficForecaster(Module):
             predictions.append(self.output(x))
         return concat(*predictions)
 
-    def _encode(self, inputs: np.ndarray, copies: GraphCopies, num_copies: int) -> list[Tensor]:
+    def _encode(self, inputs: Array, copies: GraphCopies, num_copies: int) -> list[Tensor]:
         """The state of each layer after the last known step, (n, hidden_dim).
 
         Layer by layer: what a cell sees in its inputs is computed for all steps at once.
@@ -122,7 +123,7 @@ class TrafficForecaster(Module):
         states = []
         for cell in self.encoder:
             ready = cell.ready()
-            h = Tensor(np.zeros((n, cell.out_dim), inputs.dtype))
+            h = Tensor(array_module(inputs).zeros((n, cell.out_dim), inputs.dtype))
             hs = []
             seen = [split_rows(part, count=history) for part in ready.see(x, every_step)]
             for x_now, *seen_now in zip(split_rows(x, count=history), *seen, strict=True):
@@ -147,8 +148,8 @@ class FlatForecaster(Module):
 
     def __call__(
         self,
-        inputs: np.ndarray,
-        future: np.ndarray,
+        inputs: Array,
+        future: Array,
         copies: GraphCopies,
         truth: Sequence[bool] = (),
     ) -> Tensor:
@@ -158,4 +159,4 @@ class FlatForecaster(Module):
         n = inputs.shape[1]
         known = [inputs, future[:, :, 1:]]
         flat = [part.transpose(1, 0, 2).reshape(n, -1) for part in known]
-        return self.network(Tensor(np.concatenate(flat, axis=1)))
+        return self.network(Tensor(array_module(inputs).concatenate(flat, axis=1)))

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gaancore.array import resolve_device
 from gaancore.data.traffic import TrafficDataset
 from gaancore.data.traffic_batches import Scaler
 from gaancore.data.windows import split_windows
-from gaancore.errors import DataError, DeviceError
-from gaancore.ops import masked_absolute_error
+from gaancore.errors import DataError
 from gaancore.optim import Adam, PlateauSchedule
 from gaancore.seeding import generator
 from gaancore.tensor import Tensor
@@ -43,12 +43,7 @@ class ForecastRun(Run):
 
     def __post_init__(self) -> None:
         self.settings = s = with_known_features(self.settings, self.dataset)
-        if self.device not in ("auto", "cpu"):
-            raise DeviceError(
-                f"device: metr-la is computed on the CPU so far, not on {self.device}; add "
-                "--device cpu"
-            )
-        self.device = "cpu"
+        self.device = resolve_device(self.device)
         self.data_facts = describe_data(self.dataset)
         self.windows = split_windows(
             self.dataset,
@@ -63,9 +58,9 @@ class ForecastRun(Run):
                     f"{self.dataset.where}: no {part} windows; give that part a share of fractions"
                 )
         self.scaler = Scaler.fit(self.dataset, self.windows, per_sensor=s.scaler == "per-sensor")
-        self.forecaster = SpeedForecaster(s, self.dataset, self.scaler)
+        self.forecaster = SpeedForecaster(s, self.dataset, self.scaler, self.device)
         self.model = self.forecaster.model
-        self.gradient = PiecewiseGradient(self.model)
+        self.gradient = PiecewiseGradient(self.model, self.device)
         self.steps_per_epoch = -(-self.windows.train.size // s.batch_size)
         self.optimizer = Adam(self.model.named_parameters(), s.lr)
         rates = (s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience)
@@ -83,14 +78,12 @@ class ForecastRun(Run):
         truth = (draws < self.teacher_probability()).tolist()
 
         def loss_of(model: ForecastModel, part: slice) -> Tensor:
-            columns = self.forecaster.columns(part)
-            speeds = self.forecaster.speeds(model, batch, part, truth)
-            targets, mask = batch.targets[:, columns].T, batch.mask[:, columns].T
-            return masked_absolute_error(speeds, targets, mask, count=count)
+            return self.forecaster.loss(model, batch, part, truth, count)
 
         edges = len(starts) * self.dataset.graph.num_edges
         self.progress.edges += edges * (s.history + s.horizon) * s.num_layers
-        return self.gradient.learn(loss_of, pieces(len(starts), self.dataset.num_sensors))
+        parts = pieces(len(starts), self.dataset.num_sensors, self.device)
+        return self.gradient.learn(loss_of, parts)
 
     def teacher_probability(self) -> float:
         """How likely the decoder is given the truth in the next step.

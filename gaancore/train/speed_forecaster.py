@@ -5,29 +5,37 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaancore import threads
+from gaancore.array import Array, resolve_device, to_device, to_numpy
 from gaancore.data.traffic import TrafficDataset
 from gaancore.data.traffic_batches import Scaler, TrafficBatch, WindowBatches
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph.copies import GraphCopies
-from gaancore.ops import add, multiply
+from gaancore.ops import add, masked_absolute_error, multiply
 from gaancore.tensor import Tensor, no_grad
 from gaancore.train.build import ForecastModel, build_forecaster
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.pieces import pieces
+from gaancore.train.pieces import pieces, share_pieces
 from gaancore.train.record import RunFolder
 
 
 class SpeedForecaster:
     """Forecasts in the data's units.
 
-    The scaler is that of the training rows, whatever the data. Raises DataError if the data lack
-    what a feature of the settings needs.
+    The scaler is that of the training rows, whatever the data. Data stay on the host; pieces of a
+    batch are sent to `device`, where the model is (see to_device). Raises DataError if the data
+    lack what a feature of the settings needs.
     """
 
-    def __init__(self, settings: ForecastSettings, dataset: TrafficDataset, scaler: Scaler) -> None:
+    def __init__(
+        self,
+        settings: ForecastSettings,
+        dataset: TrafficDataset,
+        scaler: Scaler,
+        device: str = "cpu",
+    ) -> None:
         self.settings, self.dataset, self.scaler = settings, dataset, scaler
+        self.device = device
         features = () if settings.features == ("none",) else settings.features
         self.windows = WindowBatches(
             dataset,
@@ -38,18 +46,37 @@ class SpeedForecaster:
             missing=settings.missing,
         )
         self.num_sensors = dataset.num_sensors
-        self.copies = GraphCopies(dataset.graph)
-        self.model: ForecastModel = build_forecaster(settings, self.windows.num_inputs)
+        self.copies = GraphCopies(dataset.graph, device)
+        model = build_forecaster(settings, self.windows.num_inputs)
+        self.model: ForecastModel = model.to(device)
 
     def speeds(
         self, model: ForecastModel, batch: TrafficBatch, part: slice, truth: Sequence[bool] = ()
     ) -> Tensor:
         """Speeds (B * N, horizon) of the sequences `part` of a batch; truth as in the model."""
         columns = self.columns(part)
-        inputs, future = batch.inputs[:, columns], batch.future[:, columns]
+        inputs, future = (self._there(x[:, columns]) for x in (batch.inputs, batch.future))
         scaled = model(inputs, future, self.copies, truth)
-        mean, scale = self.scaler.tiled(part.stop - part.start)
-        return add(multiply(scaled, scale[:, None]), mean[:, None])
+        tiled = self.scaler.tiled(part.stop - part.start)
+        mean, scale = (self._there(x[:, None]) for x in tiled)
+        return add(multiply(scaled, scale), mean)
+
+    def loss(
+        self,
+        model: ForecastModel,
+        batch: TrafficBatch,
+        part: slice,
+        truth: Sequence[bool],
+        count: int,
+    ) -> Tensor:
+        """The part that the sequences `part` have in the mean error over `count` targets."""
+        columns = self.columns(part)
+        targets, mask = (self._there(x[:, columns].T) for x in (batch.targets, batch.mask))
+        speeds = self.speeds(model, batch, part, truth)
+        return masked_absolute_error(speeds, targets, mask, count=count)
+
+    def _there(self, x: np.ndarray) -> Array:
+        return to_device(x, self.device)
 
     def columns(self, part: slice) -> slice:
         """Where the sequences `part` stand in the arrays of a batch."""
@@ -61,15 +88,16 @@ class SpeedForecaster:
         The truth of the steps to predict is not looked at.
         """
         batch = self.windows.cut(starts)
-        parts = pieces(len(starts), self.num_sensors)
+        parts = pieces(len(starts), self.num_sensors, self.device)
         out = np.empty(batch.targets.shape, np.float32)
 
         def run(start: int, stop: int) -> None:
-            with no_grad(), threads.on_one_thread():
+            with no_grad():
                 for part in parts[start:stop]:
-                    out[:, self.columns(part)] = self.speeds(self.model, batch, part).data.T
+                    speeds = self.speeds(self.model, batch, part).data
+                    out[:, self.columns(part)] = to_numpy(speeds).T
 
-        threads.run_ranges(run, threads.split_evenly(len(parts)))
+        share_pieces(run, len(parts), self.device)
         return out
 
     def latest(self) -> np.ndarray:
@@ -84,12 +112,15 @@ class SpeedForecaster:
                 f"{data.where}: its last {rows} rows follow a gap, and a forecast sees {history}; "
                 "give more rows"
             )
-        ahead = SpeedForecaster(self.settings, data.continued(self.windows.horizon), self.scaler)
+        continued = data.continued(self.windows.horizon)
+        ahead = SpeedForecaster(self.settings, continued, self.scaler, self.device)
         ahead.model = self.model
         return ahead.predict(np.array([data.num_steps - history]))
 
 
-def load_forecaster(folder: RunFolder, dataset: TrafficDataset) -> SpeedForecaster:
+def load_forecaster(
+    folder: RunFolder, dataset: TrafficDataset, device: str = "cpu"
+) -> SpeedForecaster:
     """The best weights of a run, to forecast on any data of the sensors it was trained on.
 
     Raises DataError if there is no such run, or if its sensors are others or in another order.
@@ -108,7 +139,8 @@ def load_forecaster(folder: RunFolder, dataset: TrafficDataset) -> SpeedForecast
         )
     groups, _ = load_checkpoint(folder.best)
     with belongs_to_the_run(folder.best):
-        forecaster = SpeedForecaster(settings, dataset, Scaler(**groups["scaler"]))
+        scaler = Scaler(**groups["scaler"])
+        forecaster = SpeedForecaster(settings, dataset, scaler, resolve_device(device))
         forecaster.model.load_state(groups["model"])
     return forecaster
 

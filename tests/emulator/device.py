@@ -58,11 +58,17 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
     def reshape(self, *shape: Any) -> "ndarray":
         return ndarray(self._array.reshape(*shape))
 
+    def transpose(self, *axes: int) -> "ndarray":
+        return ndarray(self._array.transpose(*axes))
+
+    def ravel(self) -> "ndarray":
+        return ndarray(self._array.ravel())
+
     def copy(self) -> "ndarray":
         return ndarray(self._array.copy())
 
-    def sum(self, axis: Any = None, keepdims: bool = False) -> "ndarray":
-        return _outside(self._array.sum(axis=axis, keepdims=keepdims))
+    def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> "ndarray":
+        return _outside(self._array.sum(axis=axis, dtype=dtype, keepdims=keepdims))
 
     def max(self, axis: Any = None, keepdims: bool = False) -> "ndarray":
         return _outside(self._array.max(axis=axis, keepdims=keepdims))
@@ -138,6 +144,8 @@ FUNCTIONS = {
     "diff": ("a",),
     "where": ("condition", "x", "y"),
     "matmul": ("x1", "x2", "out"),
+    "abs": ("x",),
+    "sign": ("x",),
     "exp": ("x",),
     "log": ("x",),
     "tanh": ("x",),

@@ -210,47 +210,48 @@ def test_attention_where_blocks_are_strange(block, K, device, check):
 
 
 @given(m=sizes, n=sizes, count=st.integers(1, 3), rng=rngs, data=st.data())
-def test_matrices_beside_each_other(m, n, count, rng, data):
+def test_matrices_beside_each_other(m, n, count, rng, check, data):
     start = data.draw(st.integers(0, m))
     own = slice(start, data.draw(st.integers(start, m)))
     matrices = [rng.standard_normal((m, n)) for _ in range(count)]
-    check_gradient(partial(ops.beside, own=own), *matrices, rng=rng)
+    check(partial(ops.beside, own=own), *matrices, rng=rng)
 
 
 @pytest.mark.parametrize("op", [ops.split_rows, ops.split_columns], ids=lambda op: op.__name__)
 @given(count=st.integers(1, 3), n=sizes, F=sizes, rng=rngs)
-def test_parts_of_an_array_each_with_a_use_of_its_own_or_none(op, count, n, F, rng):
+def test_parts_of_an_array_each_with_a_use_of_its_own_or_none(op, count, n, F, rng, check):
     def of_some_parts(x):
         first, *others = op(x, count=count)
         return ops.concat(ops.tanh(first), *(ops.multiply(part, part) for part in others[1:]))
 
     shape = (count * n, F) if op is ops.split_rows else (n, count * F)
-    check_gradient(of_some_parts, rng.standard_normal(shape), rng=rng)
+    check(of_some_parts, rng.standard_normal(shape), rng=rng)
 
 
 @given(rows=st.lists(sizes, min_size=1, max_size=3), F=sizes, rng=rngs)
-def test_rows_one_below_the_other(rows, F, rng):
-    check_gradient(ops.concat_rows, *(rng.standard_normal((n, F)) for n in rows), rng=rng)
+def test_rows_one_below_the_other(rows, F, rng, check):
+    check(ops.concat_rows, *(rng.standard_normal((n, F)) for n in rows), rng=rng)
 
 
 @given(n=sizes, D=sizes, rng=rngs)
-def test_the_update_of_a_gru(n, D, rng):
+def test_the_update_of_a_gru(n, D, rng, check):
     parts = [rng.standard_normal((n, D)) for _ in range(7)]
     op = partial(ops.gru_update, slope=0.1)
     assume(kink_margin(lambda: op(*parts)) > SAFE)
-    check_gradient(op, *parts, rng=rng)
+    check(op, *parts, rng=rng)
 
 
 @given(n=sizes, C=sizes, count=st.integers(0, 9), rng=rngs)
-def test_the_masked_absolute_error_away_from_its_kink(n, C, count, rng):
+def test_the_masked_absolute_error_away_from_its_kink(n, C, count, rng, device, check):
     targets, mask = rng.standard_normal((n, C)), rng.random((n, C)) < 0.7
-    targets_seen = np.where(mask, targets, np.nan)
+    there = partial(to_device, device=device)
+    targets, targets_seen, mask = map(there, (targets, np.where(mask, targets, np.nan), mask))
 
     def loss(errors):
         moved = ops.add(errors, targets)
         return ops.masked_absolute_error(moved, targets_seen, mask, count=count)
 
-    check_gradient(loss, spaced(rng, n, C), rng=rng)
+    check(loss, spaced(rng, n, C), rng=rng)
 
 
 def test_no_op_is_forgotten():
