@@ -70,6 +70,7 @@ def write_store(
             name=name,
             kind="real",
             num_classes=labels.num_classes,
+            class_names=labels.class_names,
             num_self_loops=loops,
             notes=notes,
             ceiling=None,

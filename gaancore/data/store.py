@@ -66,6 +66,7 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
         graph_ids=arrays.get("graph_id"),
         node_ids=arrays.get("node_ids", np.arange(graph.num_nodes)),
         num_classes=meta["num_classes"],
+        class_names=tuple(meta["class_names"]) if meta.get("class_names") else None,
         notes=tuple(meta["notes"]),
         ceiling=meta["ceiling"],
     )
@@ -100,15 +101,15 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         raise DataError(
             f"{path}: version {meta.get('version')} where this gaancore reads {VERSION}; {AGAIN}"
         )
-    files = meta.get("files")
+    files, names, count = meta.get("files"), meta.get("class_names"), meta.get("num_classes")
     sound = {
         "name": isinstance(meta.get("name"), str),
         "kind": meta.get("kind") in ("real", "synthetic"),
         "num_nodes": type(meta.get("num_nodes")) is int,
-        "num_classes": type(meta.get("num_classes")) is int,
+        "num_classes": type(count) is int,
+        "class_names": names is None or (_are_texts(names) and len(names) == count),
         "ceiling": type(meta.get("ceiling")) in (float, type(None)),
-        "notes": isinstance(meta.get("notes"), list)
-        and all(isinstance(note, str) for note in meta["notes"]),
+        "notes": _are_texts(meta.get("notes")),
         "files": isinstance(files, dict)
         and set(REQUIRED) <= files.keys() <= {*REQUIRED, *OPTIONAL}
         and all(_describes_a_file(facts) for facts in files.values()),
@@ -117,6 +118,10 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         if not is_sound:
             raise DataError(f"{path}: {field} is missing or not what it should be; {AGAIN}")
     return meta
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def _describes_a_file(facts: Any) -> bool:

@@ -19,13 +19,17 @@ from gaancore.train.settings import Settings
 
 @dataclass(frozen=True)
 class Classifier:
-    """The best weights of a run, and the statistics (F,) by which it standardised features."""
+    """The best weights of a run, and the statistics (F,) by which it standardised features.
+
+    class_names : (C,) what its data calls the classes or labels; None: by numbers from 0 on.
+    """
 
     path: Path
     settings: Settings
     model: Model
     mean: np.ndarray
     scale: np.ndarray
+    class_names: tuple[str, ...] | None
 
     @property
     def multi_label(self) -> bool:
@@ -55,7 +59,7 @@ def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
 
     Raises SettingsError for a run that does not classify nodes, DataError if it cannot be read.
     """
-    settings, _ = folder.read_settings()
+    settings, data = folder.read_settings()
     if not isinstance(settings, Settings):
         raise SettingsError(
             f"{folder.path}: a run of task {settings.task} has no nodes to classify; "
@@ -67,4 +71,8 @@ def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
         model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
         model.load_state(weights)
         model = model.to(resolve_device(device))
-        return Classifier(folder.path, settings, model, statistics["mean"], statistics["scale"])
+        mean, scale = statistics["mean"], statistics["scale"]
+        names = data["class_names"] and tuple(map(str, data["class_names"]))
+        if names and len(names) != weights["head.bias"].size:
+            raise ValueError(f"{folder.settings_file.name} names {len(names)} classes")
+        return Classifier(folder.path, settings, model, mean, scale, names)

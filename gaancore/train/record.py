@@ -85,7 +85,7 @@ class RunFolder:
         content = read_json(self.settings_file)
         try:
             data = {name: content["data"][name] for name in ("path", "checksum")}
-            data["sensor_ids"] = content["data"].get("sensor_ids")
+            data |= {name: content["data"].get(name) for name in ("sensor_ids", "class_names")}
             default = default_settings(content["settings"]["task"])
             return with_changes(default, ("settings", content["settings"])), data
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -150,6 +150,8 @@ def describe_data(dataset: NodeDataset | TrafficDataset) -> dict[str, Any]:
         "checksum": f"{checksum((graph.indptr, graph.indices, *nodes)):08x}",
         "notes": list(dataset.notes),
     }
+    if dataset.class_names is not None:
+        facts["class_names"] = list(dataset.class_names)
     if dataset.ceiling is not None:
         facts["ceiling_micro_f1"] = dataset.ceiling
     return facts
