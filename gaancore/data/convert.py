@@ -71,6 +71,7 @@ def write_store(
             kind="real",
             num_classes=labels.num_classes,
             class_names=labels.class_names,
+            feature_names=raw.feature_names,
             num_self_loops=loops,
             notes=notes,
             ceiling=None,

@@ -43,6 +43,7 @@ def read_csv_graph(folder: Path) -> RawDataset:
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(folder / NODES)),
         graph_ids=nodes.graph_ids,
         class_names=nodes.class_names,
+        feature_names=nodes.feature_names,
         notes=(f"layout: {NODES} and {EDGES}", *nodes.notes, *notes),
     )
 

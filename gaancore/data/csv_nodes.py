@@ -49,6 +49,7 @@ class CsvNodes:
     features: np.ndarray
     labels: np.ndarray | None
     class_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...]
     split: np.ndarray | None
     graph_ids: np.ndarray | None
     notes: tuple[str, ...]
@@ -93,6 +94,7 @@ def read_csv_nodes(path: Path) -> CsvNodes:
         features=np.frombuffer(features).reshape(len(rows), -1),
         labels=label_values,
         class_names=names or None,
+        feature_names=tuple(columns.features),
         split=_split(path, lines, texts.get(SPLIT, [])),
         graph_ids=_graph_ids(path, lines, texts[GRAPH_ID]) if GRAPH_ID in texts else None,
         notes=(
@@ -111,7 +113,10 @@ def _sort_columns(table: NamedTable) -> _Columns:
         if kind in (CLASS, SPLIT, GRAPH_ID):
             columns.texts[kind] = at
         elif kind.startswith(LABEL_PREFIX):
-            columns.labels[name[len(LABEL_PREFIX) :].strip()] = at
+            label = name[len(LABEL_PREFIX) :].strip()
+            if not label or label in columns.labels:
+                raise DataError(f"{table.path}: column {name}: expected {LABEL_PREFIX}NAME, once")
+            columns.labels[label] = at
         elif kind.startswith(CLASS):
             raise DataError(
                 f"{table.path}: column {name}: a label is named {CLASS} or {LABEL_PREFIX}NAME; if "

@@ -33,7 +33,8 @@ class RawDataset:
     split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
     node_ids   : (N,) the files' own names of the nodes, unique.
     graph_ids  : (N,) which of several graphs a node belongs to, if the files say so.
-    class_names : of the classes from 0 on, or of the C labels, if the files have names for them.
+    class_names, feature_names : of the classes from 0 on, or of the C labels, and of the F
+                 features, if the files have names for them.
     sources    : the file that each of features, labels, split (and graph_ids) is from.
     """
 
@@ -46,6 +47,7 @@ class RawDataset:
     sources: dict[str, str]
     graph_ids: np.ndarray | None = None
     class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -92,6 +94,7 @@ def make_dataset(
         node_ids=raw.node_ids,
         num_classes=labels.num_classes,
         class_names=labels.class_names,
+        feature_names=raw.feature_names,
         notes=tuple(notes),
         ceiling=ceiling,
     )
