@@ -107,16 +107,20 @@ def read_csv_rows(
     expect_file(path)
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, delimiter=separator, strict=strict)
+        line = 0
         try:
             for cells in rows:
+                line = rows.line_num
                 if cells:
-                    yield rows.line_num, [cell.strip() for cell in cells]
+                    yield line, [cell.strip() for cell in cells]
         except UnicodeDecodeError:
             _expect_utf8(path)
             raise
         except csv.Error as error:
-            reason = f"line {rows.line_num}: {error}"
-            raise DataError(_damage(path, ".csv table", reason)) from error
+            raise DataError(
+                f"{path}: line {line + 1}: {error}; is a quote open, or text behind one? "
+                "correct the line or export the file again"
+            ) from error
 
 
 def _expect_utf8(path: Path) -> None:

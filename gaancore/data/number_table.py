@@ -126,9 +126,9 @@ def parse_numbers(
     found = []
     for column, cell in zip(columns, cells, strict=True):
         try:
-            found.append(words[cell.lower()] if cell.lower() in words else float(cell))
             if "_" in cell:
                 raise ValueError
+            found.append(words[cell.lower()] if cell.lower() in words else float(cell))
         except ValueError:
             raise DataError(
                 f"{path}: line {line}, column {column}: {cell!r} is not a number; "

@@ -284,8 +284,18 @@ BAD = {
     "a cell too few": ("nodes.csv", "0.25,", "", "line 3 has 4 cells where the header has 5"),
     "a cell too many": ("nodes.csv", "0.25,", "0,25,", "line 3 has 6 cells where the header has 5"),
     "a split of another name": ("nodes.csv", "test", "dev", "line 3: split 'dev'; expected train"),
-    "an open quote": ("nodes.csv", "dog", '"dog', "not a readable .csv table: line 5: unexpected"),
-    "text after a quote": ("nodes.csv", "dog", '"d"og', "line 3: ',' expected after '\"'"),
+    "an open quote": (
+        "nodes.csv",
+        "dog",
+        '"dog',
+        "line 3: unexpected end of data; is a quote open",
+    ),
+    "text after a quote": (
+        "nodes.csv",
+        "dog",
+        '"d"og',
+        "line 3: ',' expected after '\"'; is a quote open",
+    ),
     "an infinite feature": (
         "nodes.csv",
         "0.25",
@@ -339,7 +349,7 @@ def test_a_bad_table_is_refused_in_one_line_with_file_and_line(tmp_path, case):
         (b"id,src,dst,x\n1,1,1,1\n1,\xe9,1,1\n", "line 3: not UTF-8 text; save the file as UTF-8"),
         ("id,src,dst,x\n1,1,1,1\n".encode("utf-16"), "line 1: not UTF-8 text"),
         (b"<html>\n<body>\n", "expected a header with the column(s)"),
-        (b"id,src,dst,x\n" + b'"' + b"x" * 200_000, "not a readable .csv table: line 2: field lar"),
+        (b"id,src,dst,x\n" + b'"' + b"x" * 200_000, "line 2: field larger than field limit"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path, name, content, expected):
