@@ -58,6 +58,7 @@ def convert(
       GraphSAGE     PREFIX-G.json PREFIX-id_map.json PREFIX-class_map.json PREFIX-feats.npy
       DGL, PyG      reddit_data.npz reddit_graph.npz
       DGL's PPI     {train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}
+      two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
       one .mat      Network Attributes Label; has no split, so --split is needed
 

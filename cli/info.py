@@ -71,8 +71,8 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
         ("  with one value for all nodes", f"{features['constant']:,}"),
         ("nodes whose features are all 0", f"{features['zero_rows']:,}"),
         ("labels" if several else "classes", f"{labels['count']:,}"),
-        ("  commonest", "number {} of {:,} nodes".format(*labels["commonest"])),
-        ("  rarest", "number {} of {:,} nodes".format(*labels["rarest"])),
+        ("  commonest", _count(*labels["commonest"])),
+        ("  rarest", _count(*labels["rarest"])),
     ]
     if several:
         rows.append(("  mean per node", f"{labels['per_node']:.2f}"))
@@ -82,6 +82,11 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     size = f["bytes"]
     graph, matrix = size["graph"] / 1e6, size["features"] / 1e6
     return [*rows, ("MB of graph, features", f"{graph:,.1f}, {matrix:,.1f}")]
+
+
+def _count(label: int | str, nodes: int) -> str:
+    name = f"number {label}" if isinstance(label, int) else label
+    return f"{name} of {nodes:,} nodes"
 
 
 def _traffic_rows(f: dict[str, Any]) -> list[tuple[str, str]]:

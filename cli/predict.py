@@ -32,7 +32,8 @@ KINDS = (".csv", ".npz")
 )  # fmt: skip
 @click.option(
     "--out", metavar="FILE", default="predictions.csv", show_default=True,
-    help="A .csv with a row for each node, or an .npz with node_ids and probabilities.",
+    help="A .csv with a row for each node, or an .npz with node_ids, probabilities and "
+    "class_names.",
 )  # fmt: skip
 @click.option(
     "--nan", type=click.Choice(("error", "zero")),
@@ -43,9 +44,11 @@ def predict(run: str, out: str, nan: Nan | None, **options: Any) -> int:
     """Probabilities of every node, under its own id, by the best weights of the run in folder RUN.
 
     A node of the .csv has `predicted`, its most likely class, or all labels more likely than not
-    with blanks between, and p0, p1, ...: of each class, or of each label by itself. Every node sees
-    its whole neighbourhood. One .npz with edges (`src dst`, `edge_index` or `indptr indices`) and
-    features (`x`) is enough for a graph of your own.
+    with blanks between, and p0, p1, ...: of each class, or of each label by itself. Where the data
+    of the run has names for them, they stand there, with ; between, and the columns are p:NAME.
+    Every node sees its whole neighbourhood. One .npz with edges (`src dst`, `edge_index` or
+    `indptr indices`) and features (`x`), or a folder with nodes.csv (`id` and features) and
+    edges.csv (`src dst`) is enough for a graph of your own.
     """
     prepare_process(options["threads"])
     folder, target = RunFolder(Path(run).expanduser()), Path(out).expanduser()
@@ -77,15 +80,23 @@ def _inputs(
 
 
 def _written(kind: str, inputs: NodeInputs, logits: np.ndarray, classifier: Classifier) -> bytes:
-    found = classifier.probabilities(logits)
+    found, names = classifier.probabilities(logits), classifier.class_names
+    called = names or tuple(str(c) for c in range(found.shape[1]))
     if kind == ".npz":
         archive = io.BytesIO()
-        np.savez(archive, node_ids=inputs.node_ids, probabilities=found)
+        np.savez(
+            archive,
+            node_ids=inputs.node_ids,
+            probabilities=found,
+            class_names=np.array(called),
+        )
         return archive.getvalue()
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["node_id", "predicted", *(f"p{c}" for c in range(found.shape[1]))])
+    before, between = ("p:", ";") if names else ("p", " ")
+    rows.writerow(["node_id", "predicted", *(before + name for name in called)])
     for node_id, logit, row in zip(inputs.node_ids.tolist(), logits, found, strict=True):
         chosen = np.flatnonzero(logit > 0) if classifier.multi_label else [logit.argmax()]
-        rows.writerow([node_id, " ".join(map(str, chosen)), *(f"{p:.6f}" for p in row)])
+        predicted = between.join(called[c] for c in chosen)
+        rows.writerow([node_id, predicted, *(f"{p:.6f}" for p in row)])
     return text.getvalue().encode()

@@ -28,8 +28,8 @@ from .show import Display
 @click.option(
     "--data",
     metavar="PATH",
-    help="The folder (a public layout, or what convert wrote), GraphSAGE prefix or .npz file; for "
-    "METR-LA a folder or a file of speeds.  "
+    help="The folder (a public layout, nodes.csv and edges.csv, or what convert wrote), GraphSAGE "
+    "prefix or .npz file; for METR-LA a folder or a file of speeds.  "
     "[default: $GAANCORE_DATA/TASK or ~/.local/share/gaancore/TASK, else built-in synthetic data]",
 )
 @click.option(

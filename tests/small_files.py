@@ -119,6 +119,21 @@ def write_npz_csr(folder: Path) -> Path:
     return write_npz(folder, src=None, dst=None, indptr=indptr, indices=indices)
 
 
+NAMES = ["P12", "Q9-2", "007", "7", "yeast:5", "a b"]
+
+
+def write_csv(folder: Path) -> Path:
+    """The layout of two tables: ids that are text, the columns mixed, each edge one way."""
+    words = ["train", "val", "test"]
+    lines = ["label:x,f 0,Split,label:y,id,f1,label:z"]
+    for name, (f0, f1), (x, y, z), split in zip(NAMES, FEATURES, LABELS, SPLIT, strict=True):
+        lines.append(f"{x},{f0},{words[split]},{y},{name},{f1},{z}")
+    (folder / "nodes.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    edges = [f"{NAMES[a]},{NAMES[b]}" for a, b in [(5, 4), (2, 2), (1, 0), (2, 1)]]
+    (folder / "edges.csv").write_text("\n".join(["source,target", *edges]), encoding="utf-8")
+    return folder
+
+
 CLASSES = [2, 0, 1, 2, 0, 1]
 
 
@@ -172,4 +187,5 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "npz, src dst": write_npz,
     "npz, edge_index and masks": write_npz_edge_index,
     "npz, csr": write_npz_csr,
+    "csv": write_csv,
 }

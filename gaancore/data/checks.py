@@ -10,14 +10,19 @@ from gaancore.errors import DataError, GraphError, SettingsError
 from gaancore.graph.mapped import forget_pages
 
 VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
+MOST_CLASSES = 1_000_000
 
 
 @dataclass(frozen=True)
 class Labels:
-    """values : (N, C) uint8 of 0 and 1, or (N,) int64 classes 0..num_classes-1."""
+    """values : (N, C) uint8 of 0 and 1, or (N,) int64 classes 0..num_classes-1.
+
+    class_names : what the files call the classes or labels; None if by these numbers.
+    """
 
     values: np.ndarray
     num_classes: int
+    class_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -86,7 +91,7 @@ def check_labels(
         with np.errstate(invalid="ignore"):  # NaN and inf become some integer, which they are not
             classes = labels.astype(np.int64)
         _refuse_labels(where, labels, node_ids, (labels < 0) | (classes != labels), "0, 1, 2, ...")
-        return _counted_from_0(classes)
+        return _counted_from_0(where, classes)
     _refuse_labels(where, labels, node_ids, (labels != 0) & (labels != 1), "0 or 1")
     binary = np.ascontiguousarray(labels, dtype=np.uint8)
     counts = binary.sum(axis=1)
@@ -100,15 +105,21 @@ def check_labels(
             f"(node id {node_ids[row]}) has {counts[row]} labels (--task ppi takes several)"
         )
     notes = ("every row of labels has exactly one 1: taken as one class per node",)
-    return Labels(binary.argmax(axis=1).astype(np.int64), binary.shape[1], notes)
+    return Labels(binary.argmax(axis=1).astype(np.int64), binary.shape[1], notes=notes)
 
 
-def _counted_from_0(classes: np.ndarray) -> Labels:
+def _counted_from_0(where: str, classes: np.ndarray) -> Labels:
     lowest, highest = int(classes.min()), int(classes.max())
+    if highest - lowest >= MOST_CLASSES:
+        raise DataError(
+            f"{where}: labels: classes {lowest} to {highest}, more than {MOST_CLASSES:,}; number "
+            "them without such gaps"
+        )
     if lowest == 0:
         return Labels(classes, highest + 1)
+    names = tuple(str(number) for number in range(lowest, highest + 1))
     note = f"classes {lowest} to {highest} renumbered 0 to {highest - lowest}"
-    return Labels(classes - lowest, highest - lowest + 1, (note,))
+    return Labels(classes - lowest, len(names), names, (note,))
 
 
 def check_split(where: str, split: np.ndarray, node_ids: np.ndarray) -> np.ndarray:

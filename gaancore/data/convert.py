@@ -70,6 +70,8 @@ def write_store(
             name=name,
             kind="real",
             num_classes=labels.num_classes,
+            class_names=labels.class_names,
+            feature_names=raw.feature_names,
             num_self_loops=loops,
             notes=notes,
             ceiling=None,

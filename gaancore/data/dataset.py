@@ -21,6 +21,8 @@ class NodeDataset:
     graph_ids   : (N,) int64, which of several graphs a node is in; None if the files do not say.
     node_ids    : (N,) the files' own names of the nodes (integers or strings).
     num_classes : C; kept by a view that happens to miss a class.
+    class_names : (C,) the files' own names of the classes or labels; None if they have none.
+    feature_names : (F,) the files' own names of the features; None if they have none.
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
     """
@@ -35,6 +37,8 @@ class NodeDataset:
     graph_ids: np.ndarray | None
     node_ids: np.ndarray
     num_classes: int
+    class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     ceiling: float | None = None
 

@@ -95,20 +95,42 @@ def read_json(path: Path) -> Any:
     raise DataError(f"{path}: not valid JSON: {problem}; fetch or export the file again")
 
 
-def read_csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def read_csv_rows(
+    path: Path, separator: str = ",", *, strict: bool = True
+) -> Iterator[tuple[int, list[str]]]:
     """(line number from 1, cells without the space around them) of each line that is not blank.
 
-    Raises DataError if the file is missing, empty or not text.
+    strict : whether a quote that is not closed, or that text follows, is an error. If not, it may
+             make one cell of many lines.
+    Raises DataError if the file is missing, empty or not such text in UTF-8.
     """
     expect_file(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = csv.reader(stream)
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = csv.reader(stream, delimiter=separator, strict=strict)
+        line = 0
+        try:
             for cells in rows:
+                line = rows.line_num
                 if cells:
-                    yield rows.line_num, [cell.strip() for cell in cells]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(_damage(path, ".csv table", str(error))) from error
+                    yield line, [cell.strip() for cell in cells]
+        except UnicodeDecodeError:
+            _expect_utf8(path)
+            raise
+        except csv.Error as error:
+            raise DataError(
+                f"{path}: line {line + 1}: {error}; is a quote open, or text behind one? "
+                "correct the line or export the file again"
+            ) from error
+
+
+def _expect_utf8(path: Path) -> None:
+    """Raises DataError naming the first line that is not UTF-8."""
+    content = path.read_bytes()
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}: line {line}: not UTF-8 text; save the file as UTF-8") from None
 
 
 class _RepeatedKeyError(Exception):

@@ -1,7 +1,7 @@
 """What a model sees of a graph: no labels and no split, so that it may be a new one."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,19 +17,20 @@ from gaancore.graph import CSRGraph
 
 @dataclass(frozen=True)
 class NodeInputs:
-    """A graph and the features of its nodes; see NodeDataset for the arrays."""
+    """A graph and the features of its nodes; see NodeDataset for the arrays and names."""
 
     path: str | None
     graph: CSRGraph
     features: np.ndarray
     node_ids: np.ndarray
+    feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
 
 
 def inputs_of(dataset: NodeDataset) -> NodeInputs:
     """What a model sees of the whole dataset."""
     d = dataset
-    return NodeInputs(d.path, d.graph, d.features, d.node_ids, d.notes)
+    return NodeInputs(d.path, d.graph, d.features, d.node_ids, d.feature_names, d.notes)
 
 
 def read_inputs(
@@ -37,15 +38,15 @@ def read_inputs(
 ) -> NodeInputs:
     """The graph and features at `path`: a store or any layout; labels and split are not looked at.
 
-    An `.npz` needs edges and features alone. Every node is taken, whatever its split; see
-    `make_dataset` and `fill_missing` for the options. Raises DataError, SettingsError.
+    An `.npz` or two tables need edges and features alone. Every node is taken, whatever its split;
+    see `make_dataset` and `fill_missing` for the options. Raises DataError, SettingsError.
     """
     source = Path(path).expanduser()
     if is_store(source):
         store = inputs_of(open_store(source))
-        graph = store.graph.self_loops(self_loops)
-        return NodeInputs(store.path, graph, store.features, store.node_ids, store.notes)
+        return replace(store, graph=store.graph.self_loops(self_loops))
     raw = fill_missing(read_layout(source), nan)
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
     graph, notes = settle_graph(raw, self_loops)
-    return NodeInputs(raw.path, graph, features, raw.node_ids, (*raw.notes, *notes))
+    notes = [*raw.notes, *notes]
+    return NodeInputs(raw.path, graph, features, raw.node_ids, raw.feature_names, tuple(notes))

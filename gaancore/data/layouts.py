@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from gaancore.data import dgl_ppi, dgl_reddit, graphsaint
+from gaancore.data import csv_graph, dgl_ppi, dgl_reddit, graphsaint
+from gaancore.data.csv_graph import read_csv_graph
 from gaancore.data.dgl_ppi import read_dgl_ppi
 from gaancore.data.dgl_reddit import read_dgl_reddit
 from gaancore.data.graphsage import read_graphsage
@@ -17,7 +18,8 @@ from gaancore.errors import DataError
 def read_layout(path: Path) -> RawDataset:
     """Read the dataset at `path`: a folder, a GraphSAGE prefix, or one `.npz` or `.mat` file.
 
-    A folder is tried as GraphSAINT's, GraphSAGE's and DGL's layouts, then for a lone `.npz`.
+    A folder is tried as two CSV tables, as GraphSAINT's, GraphSAGE's and DGL's layouts, then for a
+    lone `.npz`.
     Raises DataError that lists what was looked for if it is none of them.
     """
     if path.is_file() and path.suffix == ".npz":
@@ -38,6 +40,8 @@ def read_layout(path: Path) -> RawDataset:
             f"gaancore check {path}"
         )
     names = sorted(entry.name for entry in path.iterdir())
+    if csv_graph.NODES in names or csv_graph.EDGES in names:
+        return read_csv_graph(path)
     if "adj_full.npz" in names or "role.json" in names:
         return read_graphsaint(path)
     prefixes = [name.removesuffix("-G.json") for name in names if name.endswith("-G.json")]
@@ -57,7 +61,8 @@ def read_layout(path: Path) -> RawDataset:
         return read_one_npz(path / archives[0])
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     raise DataError(
-        f"{path}: no dataset found: looked for {' '.join(graphsaint.FILES)} (GraphSAINT), "
+        f"{path}: no dataset found: looked for {csv_graph.NODES} {csv_graph.EDGES}, "
+        f"{' '.join(graphsaint.FILES)} (GraphSAINT), "
         f"PREFIX-G.json (GraphSAGE), train_graph.json or {' '.join(dgl_reddit.FILES)} (DGL), "
         "or a single .npz; "
         f"the folder holds {shown or 'nothing'}"

@@ -3,6 +3,7 @@
 import itertools
 import re
 from array import array
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gaancore.data.files import read_csv_rows
 from gaancore.errors import DataError
 
 INDEX_NAMES = {"index", "unnamed: 0", "timestamp", "timestamps", "datetime", "date", "time"}
-NO_READING = {"", "nan", "na", "n/a", "null", "none"}
+NOTHING = dict.fromkeys(("", "nan", "na", "n/a", "null", "none"), float("nan"))
 INTEGER = re.compile(r"[+-]?\d+")
 NUMBER = re.compile(r"([+-]?\d+\.\d+(?:[eE][+-]?\d+)?)(?:\.\d+)?")  # 64.5.2 is pandas' third 64.5
 DATE = re.compile(r"\d{1,4}[-/]\d{1,2}[-/]\d{1,4}([ T].*)?")
@@ -48,6 +49,7 @@ def read_number_table(path: Path) -> NumberTable:
     names = first[has_index:]
     if not names:
         raise DataError(f"{path}: one column and no numbers; expected a column for each sensor")
+    places = range(has_index + 1, len(first) + 1)
     index: list[str] = []
     numbers = array("d")
     for line, cells in itertools.chain(lines[1:], rows):
@@ -57,7 +59,7 @@ def read_number_table(path: Path) -> NumberTable:
                 "every line needs as many, with commas between them"
             )
         index += cells[:has_index]
-        numbers.extend(_numbers(path, line, cells, has_index))
+        numbers.extend(parse_numbers(path, line, cells[has_index:], places))
     values = np.array(numbers).reshape(-1, len(names))
     columns: tuple[str, ...] | None = tuple(names)
     notes: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ def read_number_table(path: Path) -> NumberTable:
         readings = [NUMBER.sub(r"\1", name) for name in names]
         if readings != names:
             notes = ("the header line holds readings: taken as the first row",)
-        values = np.vstack([_numbers(path, lines[0][0], readings, False), values])
+        values = np.vstack([parse_numbers(path, lines[0][0], readings, places), values])
         index = first[:has_index] + index
     return NumberTable(values, columns, tuple(index) if has_index else None, notes)
 
@@ -77,7 +79,7 @@ def _has_index(first: list[str], second: list[str]) -> bool:
         return True
     if first[0]:
         return first[0].lower() in INDEX_NAMES
-    return not (NUMBER.fullmatch(second[0]) or second[0].lower() in NO_READING)
+    return not (NUMBER.fullmatch(second[0]) or second[0].lower() in NOTHING)
 
 
 def _is_header(path: Path, first: list[str], has_index: bool, values: np.ndarray) -> bool:
@@ -99,22 +101,37 @@ def _is_header(path: Path, first: list[str], has_index: bool, values: np.ndarray
 
 
 def _is_number(cell: str) -> bool:
-    return bool(INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell) or cell.lower() in NO_READING)
+    return bool(INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell) or cell.lower() in NOTHING)
 
 
-def _numbers(path: Path, line: int, cells: list[str], has_index: bool) -> list[float]:
-    """The cells after the index as numbers."""
-    cells = cells[has_index:]
-    try:
-        return list(map(float, cells))
-    except ValueError:
-        found = []
-        for place, cell in enumerate(cells):
-            try:
-                found.append(float("nan" if cell.lower() in NO_READING else cell))
-            except ValueError:
-                raise DataError(
-                    f"{path}: line {line}, column {place + has_index + 1}: {cell!r} is not a "
-                    "number; leave the cell empty if the reading is missing"
-                ) from None
-        return found
+def parse_numbers(
+    path: Path,
+    line: int,
+    cells: list[str],
+    columns: Iterable[object],
+    *,
+    words: Mapping[str, float] = NOTHING,
+    remedy: str = "leave the cell empty if the reading is missing",
+) -> list[float]:
+    """The cells of a line as numbers.
+
+    columns : what to call the column of each. words : what words stand for, in lower case.
+    Raises DataError naming the line and column of the first cell that is neither, with the remedy.
+    """
+    if "_" not in "".join(cells):  # Python would take 1_2 for 12
+        try:
+            return list(map(float, cells))
+        except ValueError:
+            pass
+    found = []
+    for column, cell in zip(columns, cells, strict=True):
+        try:
+            if "_" in cell:
+                raise ValueError
+            found.append(words[cell.lower()] if cell.lower() in words else float(cell))
+        except ValueError:
+            raise DataError(
+                f"{path}: line {line}, column {column}: {cell!r} is not a number; "
+                f"{'write decimals with a point' if ',' in cell else remedy}"
+            ) from None
+    return found

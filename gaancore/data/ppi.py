@@ -18,7 +18,8 @@ def load_ppi(
     """Load PPI, or another graph whose nodes have several labels each, from any layout.
 
     path       : a store; a folder in GraphSAINT's, GraphSAGE's or DGL's layout; a GraphSAGE prefix
-                 such as `data/ppi`; or one `.npz` file (see npz.py). `~` is expanded.
+                 such as `data/ppi`; a folder with two tables (see csv_graph.py); or one `.npz` file
+                 (see npz.py). `~` is expanded.
     self_loops : `keep` (the paper's 806.2K edges count them), `drop`, or `add` one to every node.
     unflagged  : `drop` nodes that are in no split (as GraphSAGE does), take them as `train`
                  nodes, or refuse them (`error`).

@@ -1,6 +1,6 @@
 """From what the files say to a dataset: the one path that all layouts take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -33,6 +33,8 @@ class RawDataset:
     split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
     node_ids   : (N,) the files' own names of the nodes, unique.
     graph_ids  : (N,) which of several graphs a node belongs to, if the files say so.
+    class_names, feature_names : of the classes from 0 on, or of the C labels, and of the F
+                 features, if the files have names for them.
     sources    : the file that each of features, labels, split (and graph_ids) is from.
     """
 
@@ -44,6 +46,8 @@ class RawDataset:
     node_ids: np.ndarray
     sources: dict[str, str]
     graph_ids: np.ndarray | None = None
+    class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -89,6 +93,8 @@ def make_dataset(
         graph_ids=graph_ids,
         node_ids=raw.node_ids,
         num_classes=labels.num_classes,
+        class_names=labels.class_names,
+        feature_names=raw.feature_names,
         notes=tuple(notes),
         ceiling=ceiling,
     )
@@ -111,7 +117,8 @@ def settle_labels(raw: RawDataset, multi_label: bool | None) -> Labels:
             f"{raw.path}: no labels, which training and scores need; for outputs alone: "
             f"gaancore predict RUN --data {raw.path}"
         )
-    return check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multi_label)
+    labels = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multi_label)
+    return replace(labels, class_names=raw.class_names or labels.class_names)
 
 
 def settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:

@@ -30,8 +30,9 @@ def load_reddit(
     """Load Reddit, or another graph whose nodes have one class each, from any layout.
 
     path       : a store (the way to go for the full set: it stays on disk); a folder in DGL's
-                 (PyTorch Geometric's), GraphSAINT's or GraphSAGE's layout; a GraphSAGE prefix; or
-                 one `.npz` file. `~` is expanded.
+                 (PyTorch Geometric's), GraphSAINT's or GraphSAGE's layout; a GraphSAGE prefix; a
+                 folder with two tables (see csv_graph.py); or one `.npz` file (see npz.py). `~` is
+                 expanded.
     self_loops : `keep` (Reddit has none), `drop`, or `add` one to every node.
     unflagged  : nodes that are in no split: refused (`error`), because public copies differ in
                  what becomes of them; or `drop` them, or take them as `train` nodes.

@@ -1,6 +1,7 @@
 """A dataset as a folder of `.npy` files that are memory-mapped, for graphs of any size.
 
-    meta.json      what it is: counts, classes, notes, and size and CRC-32 of each file below
+    meta.json      what it is: counts, notes, names of classes and features if the source
+                  has them, and size and CRC-32 of each file below
     indptr.npy     (N + 1,) int64         row i of the graph is indices[indptr[i]:indptr[i + 1]]
     indices.npy    (E,) int32 or int64    both directions of every edge, once, ascending in a row
     features.npy   (N, F) float32         finite
@@ -34,6 +35,7 @@ META = "meta.json"
 FORMAT, VERSION = "gaancore store", 1
 REQUIRED = ("indptr", "indices", "features", "labels", "split")
 OPTIONAL = ("graph_id", "node_ids")
+NAMES = ("class_names", "feature_names")  # in meta.json, null or left out where there are none
 AGAIN = "convert the data again"
 
 
@@ -66,6 +68,7 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
         graph_ids=arrays.get("graph_id"),
         node_ids=arrays.get("node_ids", np.arange(graph.num_nodes)),
         num_classes=meta["num_classes"],
+        **{name: tuple(meta[name]) for name in NAMES if meta.get(name) is not None},
         notes=tuple(meta["notes"]),
         ceiling=meta["ceiling"],
     )
@@ -106,9 +109,9 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         "kind": meta.get("kind") in ("real", "synthetic"),
         "num_nodes": type(meta.get("num_nodes")) is int,
         "num_classes": type(meta.get("num_classes")) is int,
+        **{name: meta.get(name) is None or _are_texts(meta[name]) for name in NAMES},
         "ceiling": type(meta.get("ceiling")) in (float, type(None)),
-        "notes": isinstance(meta.get("notes"), list)
-        and all(isinstance(note, str) for note in meta["notes"]),
+        "notes": _are_texts(meta.get("notes")),
         "files": isinstance(files, dict)
         and set(REQUIRED) <= files.keys() <= {*REQUIRED, *OPTIONAL}
         and all(_describes_a_file(facts) for facts in files.values()),
@@ -117,6 +120,10 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         if not is_sound:
             raise DataError(f"{path}: {field} is missing or not what it should be; {AGAIN}")
     return meta
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def _describes_a_file(facts: Any) -> bool:
@@ -153,9 +160,12 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
     single = labels.ndim == 1
     problems = {
         "indices": dataset.num_edges != meta.get("num_arcs"),
-        "features": dataset.features.dtype != np.float32 or dataset.features.shape[:-1] != (n,),
+        "features": dataset.features.dtype != np.float32
+        or dataset.features.shape[:-1] != (n,)
+        or not _are_names_of(dataset.feature_names, dataset.num_features),
         "labels": labels.dtype != (np.int64 if single else np.uint8)
         or labels.shape != ((n,) if single else (n, dataset.num_classes))
+        or not _are_names_of(dataset.class_names, dataset.num_classes)
         or (single and n > 0 and not 0 <= labels.min() <= labels.max() < dataset.num_classes),
         "split": split.dtype != np.int8
         or split.shape != (n,)
@@ -170,6 +180,10 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
             raise DataError(
                 f"{folder / name}.npy: not the {name} of a store of {n:,} nodes; {AGAIN}"
             )
+
+
+def _are_names_of(names: tuple[str, ...] | None, count: int) -> bool:
+    return names is None or len(names) == count
 
 
 def file_checksum(path: Path) -> str:

@@ -21,7 +21,7 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
                    far fewer than test, a maximum or a sum over neighbours is not what it was.
     isolated     : nodes without a neighbour, themselves not counted.
     constant     : features with one value for all nodes. zero_rows: nodes whose features are all 0.
-    rarest, commonest : [class or label, nodes that have it].
+    rarest, commonest : [class or label, by name if the files have names, nodes that have it].
     """
     graph, sizes = dataset.graph, [int(dataset.nodes(split).size) for split in range(3)]
     degrees = np.diff(graph.indptr)
@@ -88,7 +88,8 @@ def _labels(dataset: NodeDataset) -> Facts:
     else:
         counts, more = np.bincount(labels, minlength=dataset.num_classes), {}
     ends = {"rarest": int(counts.argmin()), "commonest": int(counts.argmax())}
-    found = {name: [label, int(counts[label])] for name, label in ends.items()}
+    names = dataset.class_names or range(dataset.num_classes)
+    found = {name: [names[label], int(counts[label])] for name, label in ends.items()}
     return {"count": dataset.num_classes, **more, **found}
 
 

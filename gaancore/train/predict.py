@@ -19,13 +19,19 @@ from gaancore.train.settings import Settings
 
 @dataclass(frozen=True)
 class Classifier:
-    """The best weights of a run, and the statistics (F,) by which it standardised features."""
+    """The best weights of a run, and the statistics (F,) by which it standardised features.
+
+    class_names, feature_names : what its data calls the C classes or labels and the F features;
+                                 None if it has no names for them.
+    """
 
     path: Path
     settings: Settings
     model: Model
     mean: np.ndarray
     scale: np.ndarray
+    class_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
 
     @property
     def multi_label(self) -> bool:
@@ -33,13 +39,20 @@ class Classifier:
 
     def logits(self, inputs: NodeInputs) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
-        `infer`. Raises DataError if the features are not as many as the run was trained on.
+        `infer`. Raises DataError if the features are not those that the run was trained on, by
+        their number or, where both have names, by these.
         """
         if inputs.features.shape[1] != self.mean.size:
             raise DataError(
                 f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
                 f"here are {inputs.features.shape[1]:,}"
             )
+        for own, given in zip(self.feature_names or (), inputs.feature_names or (), strict=False):
+            if own != given:
+                raise DataError(
+                    f"{inputs.path}: features: {given!r} stands where the run was trained on "
+                    f"{own!r}; give the features the names and the order that they had then"
+                )
         features = Features(inputs.features, self.mean, self.scale)
         return infer(self.model, inputs.graph, features, np.arange(inputs.graph.num_nodes))
 
@@ -55,7 +68,7 @@ def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
 
     Raises SettingsError for a run that does not classify nodes, DataError if it cannot be read.
     """
-    settings, _ = folder.read_settings()
+    settings, data = folder.read_settings()
     if not isinstance(settings, Settings):
         raise SettingsError(
             f"{folder.path}: a run of task {settings.task} has no nodes to classify; "
@@ -67,4 +80,17 @@ def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
         model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
         model.load_state(weights)
         model = model.to(resolve_device(device))
-        return Classifier(folder.path, settings, model, statistics["mean"], statistics["scale"])
+        mean, scale = statistics["mean"], statistics["scale"]
+        names = (
+            _names(data["class_names"], weights["head.bias"].size),
+            _names(data["feature_names"], mean.size),
+        )
+        return Classifier(folder.path, settings, model, mean, scale, *names)
+
+
+def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:
+    if found is None:
+        return None
+    if len(found) != count:
+        raise ValueError(f"its settings have {len(found)} names for {count}")
+    return tuple(map(str, found))

@@ -26,6 +26,8 @@ from gaancore.train.checkpoint import checksum, read_json, read_json_lines, writ
 from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.settings import Settings, task_settings, with_changes
 
+NAMES = ("sensor_ids", "class_names", "feature_names")  # in the data of a run, where there are any
+
 AnySettings = Settings | ForecastSettings
 
 
@@ -85,7 +87,7 @@ class RunFolder:
         content = read_json(self.settings_file)
         try:
             data = {name: content["data"][name] for name in ("path", "checksum")}
-            data["sensor_ids"] = content["data"].get("sensor_ids")
+            data |= {name: content["data"].get(name) for name in NAMES}
             default = default_settings(content["settings"]["task"])
             return with_changes(default, ("settings", content["settings"])), data
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -150,6 +152,9 @@ def describe_data(dataset: NodeDataset | TrafficDataset) -> dict[str, Any]:
         "checksum": f"{checksum((graph.indptr, graph.indices, *nodes)):08x}",
         "notes": list(dataset.notes),
     }
+    for name in ("class_names", "feature_names"):
+        if (names := getattr(dataset, name)) is not None:
+            facts[name] = list(names)
     if dataset.ceiling is not None:
         facts["ceiling_micro_f1"] = dataset.ceiling
     return facts

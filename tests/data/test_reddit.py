@@ -53,7 +53,9 @@ def test_classes_are_taken_from_the_other_layouts_too(
         write_json(tmp_path / "class_map.json", {str(i): c + 3 for i, c in enumerate(CLASSES)})
     dataset = load_reddit(path)
     assert dataset.labels.tolist() == CLASSES
-    assert ("classes 3 to 5 renumbered 0 to 2" in dataset.notes) == (write is write_graphsaint)
+    renumbered = write is write_graphsaint
+    assert ("classes 3 to 5 renumbered 0 to 2" in dataset.notes) == renumbered
+    assert dataset.class_names == (("3", "4", "5") if renumbered else None)
 
 
 def test_arcs_one_way_are_given_both_directions(tmp_path: Path) -> None:
@@ -181,6 +183,7 @@ def test_a_matlab_file_is_read_with_a_drawn_split(tmp_path: Path) -> None:
         "(50/17/33 %, seed 4)",
     )
     assert "classes 1 to 3 renumbered 0 to 2" in opened.notes
+    assert opened.class_names == ("1", "2", "3")
 
 
 def test_dense_matrices_of_a_matlab_file_are_taken_too(tmp_path: Path) -> None:

@@ -63,6 +63,8 @@ def test_a_store_holds_what_is_loaded_from_any_layout(layout: str, tmp_path: Pat
     np.testing.assert_array_equal(opened.graph.indices, loaded.graph.indices)
     assert opened.notes == loaded.notes
     assert (opened.num_classes, opened.multi_label) == (loaded.num_classes, True)
+    assert opened.class_names == loaded.class_names
+    assert opened.feature_names == loaded.feature_names
     assert (opened.name, opened.kind, opened.path) == ("small", "real", str(tmp_path / "store"))
 
 
@@ -215,6 +217,10 @@ DAMAGED = {
         (meta(num_nodes=7), "indptr: expected 7 + 1 offsets, got 7"),
         (meta(num_arcs=8), "indices.npy: not the indices of a store of 6 nodes"),
         (meta(num_classes=4), "labels.npy: not the labels of a store of 6 nodes"),
+        (meta(class_names=[1, 2, 3]), "class_names is missing or not what it should be"),
+        (meta(class_names=["a", "b"]), "labels.npy: not the labels of a store of 6 nodes"),
+        (meta(feature_names="xy"), "feature_names is missing or not what it should be"),
+        (meta(feature_names=["x"]), "features.npy: not the features of a store of 6 nodes"),
         (meta(nodes_per_split=[2, 2, 2]), "split.npy: not the split of a store"),
         (file_facts("split", bytes="9"), "files is missing"),
         (file_facts("split", dtype="<i8"), "int8 (6,) where meta.json says <i8 (6,)"),
