@@ -2,9 +2,9 @@
 # Everything that only a GPU can tell, within 8 minutes: bench/gpu_check.sh [FOLDER]
 #
 # The doctor with its self-test, pytest -m gpu, compute-sanitizer on the kernel tests (if it is
-# there), the microbenchmark, one PPI training and one of METR-LA. FOLDER (runs/gpu_check) keeps a log of
-# each, what they measured as JSON, and summary.json with exit codes and seconds. Exit code 1 if a
-# step failed; without a GPU it says why and ends with 0. PYTHON names the interpreter.
+# there), the microbenchmark, one PPI training and one of METR-LA. FOLDER (runs/gpu_check) keeps a
+# log of each, what they measured as JSON, and summary.json with exit codes and seconds. Exit code 1
+# if a step failed; without a GPU it says why and ends with 0. PYTHON names the interpreter.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

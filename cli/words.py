@@ -25,7 +25,7 @@ class ClassifierWords:
         train, validation, test = facts["nodes_per_split"]
         return (
             f"{facts['num_nodes']:,} nodes, {facts['num_edges']:,} arcs, "
-            f"{facts['num_features']} features, {facts['num_classes']} labels; "
+            f"{facts['num_features']} features, {facts['num_classes']} classes; "
             f"train {train:,}, validation {validation:,}, test {test:,} nodes"
         )
 
