@@ -1,6 +1,5 @@
 """`gaancore reproduce` and `gaancore results`."""
 
-import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gaancore.reproduce.runs import TableRun, plan, runs_folder
 from gaancore.reproduce.sizes import datasets_report, sampling_report
 from gaancore.reproduce.tables import TABLES, Row, rows_of, seeds_of
 from gaancore.reproduce.written import draw_gates, draw_report, expect_same_data, write_report
+from gaancore.threads import get_num_threads
 from gaancore.train.checkpoint import write_whole
 from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.process import prepare_process
@@ -166,8 +166,7 @@ def _work(
 ) -> tuple[bool, bool]:
     """Do the runs; returns whether one failed, and whether Ctrl-C came."""
     process = ["--device", options["device"], "--prefetch", str(options["prefetch"]), "--quiet"]
-    cpus = options["threads"] or len(os.sched_getaffinity(0))
-    process += ["--threads", str(max(1, cpus // options["jobs"]))]
+    process += ["--threads", str(max(1, get_num_threads() // options["jobs"]))]
     if options["data"]:
         process += ["--data", options["data"]]
     variant = [f"--variant={options['variant']}"] if options["variant"] else []
