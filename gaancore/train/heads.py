@@ -7,6 +7,7 @@ from scipy.special import entr
 
 from gaancore.array import device_of, to_device, to_numpy
 from gaancore.graph.block import Block
+from gaancore.graph.csr import CSRGraph
 from gaancore.graph.ordered_rows import some_rows
 from gaancore.nn.linear import parts_of
 from gaancore.nn.module import Module
@@ -48,6 +49,39 @@ class HeadValues:
     def layers(self) -> list[np.ndarray]:
         """(len(nodes), K) float64 of each layer that was seen, from the features on."""
         return list(self._values.values())
+
+
+class ArcWeights:
+    """An observer that keeps the attention weights w_ij^k of each arc into chosen nodes.
+
+    nodes      : distinct ids of `graph`, seen with their whole neighbourhoods.
+    indptr     : (len(nodes) + 1,) int64; the arcs into nodes[i] are indptr[i]:indptr[i + 1].
+    neighbours : (E,) ids, the sources of these arcs, in the order of the graph.
+    """
+
+    def __init__(self, graph: CSRGraph, nodes: np.ndarray) -> None:
+        self.indptr, self.neighbours = some_rows(graph.indptr, graph.indices, nodes)
+        self.row_of = np.full(graph.num_nodes, -1)
+        self.row_of[nodes] = np.arange(nodes.size)
+        self._weights: dict[Module, np.ndarray] = {}
+
+    def __call__(self, seen: Seen) -> None:
+        block, layer = seen.block.to("cpu"), seen.layer
+        rows = self.row_of[block.src_ids[: block.num_dst]]
+        chosen = np.flatnonzero(rows >= 0)
+        if layer not in self._weights:
+            shape = self.neighbours.size, layer.num_heads
+            self._weights[layer] = np.empty(shape, seen.z.dtype)
+        for part in _parts(chosen, np.diff(block.indptr)[chosen]):
+            indptr, indices = some_rows(block.indptr, block.indices, part)
+            shift = np.repeat(self.indptr[rows[part]] - indptr[:-1], np.diff(indptr))
+            weights = _weights(seen, part, Block(indptr, indices, block.num_src))
+            self._weights[layer][np.arange(indices.size) + shift] = weights
+
+    @property
+    def layers(self) -> list[np.ndarray]:
+        """(E, K) of each layer that was seen, from the features on, in the model's dtype."""
+        return list(self._weights.values())
 
 
 def gate_values(seen: Seen, rows: np.ndarray) -> np.ndarray | None:

@@ -31,26 +31,46 @@ def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) ->
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
     layer, and some 16 + 4 K bytes for each edge of a chunk.
     """
+    with no_grad():
+        h = _hidden(model, graph, features, nodes, model.num_layers)
+        return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size))
+
+
+def infer_hidden(
+    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, layer: int
+) -> np.ndarray:
+    """What `layer`, 1 to model.num_layers, puts out for `nodes`: (len(nodes), its width).
+
+    Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
+    the logits from the last one.
+    """
+    with no_grad():
+        return to_numpy(_hidden(model, graph, features, nodes, layer))
+
+
+def _hidden(
+    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, num_layers: int
+) -> Array:
+    """The output of layer `num_layers`, on the device of the model."""
     device = device_of(model.head.bias.data)
 
     def fetch(rows: np.ndarray) -> Callable[[slice], Array]:
         return lambda chunk: to_device(features[rows[chunk]], device)
 
-    with no_grad():
-        if isinstance(model, FeedForward):
-            return to_numpy(_in_chunks(lambda x: model(x), fetch(nodes), nodes.size))
-        needed = _hops(graph, nodes, model.num_steps)
-        h = _in_chunks(model.embed, fetch(needed[-1]), needed[-1].size)
-        row_of = np.zeros(graph.num_nodes, np.int64)
-        for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
-            row_of[outer] = np.arange(outer.size)
-            parts = []
-            for dst_ids in _chunks(graph, inner):
-                block = graph.block_of(dst_ids)
-                sources = Tensor(h[to_device(row_of[block.src_ids], device)])
-                parts.append(model.layer(number, sources, block.to(device)).data)
-            h = array_module(h).concatenate(parts)
-        return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size))
+    if isinstance(model, FeedForward):
+        return _in_chunks(lambda x: model.up_to(num_layers, x), fetch(nodes), nodes.size)
+    needed = _hops(graph, nodes, num_layers)
+    h = _in_chunks(model.embed, fetch(needed[-1]), needed[-1].size)
+    row_of = np.zeros(graph.num_nodes, np.int64)
+    for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
+        row_of[outer] = np.arange(outer.size)
+        parts = []
+        for dst_ids in _chunks(graph, inner):
+            block = graph.block_of(dst_ids)
+            sources = Tensor(h[to_device(row_of[block.src_ids], device)])
+            parts.append(model.layer(number, sources, block.to(device)).data)
+        h = array_module(h).concatenate(parts)
+    return h
 
 
 def infer_sampled(
