@@ -18,8 +18,6 @@ from .classifier import classifier_options, open_classifier
 from .options import process_options
 from .out_file import layer_rows, out_file, say_written, write_result
 
-ALL = "all"
-
 
 @click.command(short_help="Write the gates or attention weights of a run, node by node.")
 @classifier_options
@@ -88,13 +86,13 @@ def explain(
     heads = range(1, 1 + max(values.shape[1] for values in layers.values()))
     header = [*ids, "layer", *(f"head{k}" for k in heads)]
     write_result(target, arrays, header, layer_rows(list(ids.values()), layers))
-    say_written(target, f"{size}, layer {', '.join(map(str, layers))}", inputs)
+    say_written(target, f"{size}, layer {' and '.join(map(str, layers))}", inputs)
     return 0
 
 
 def _rows_of(nodes: str | None, inputs: NodeInputs) -> np.ndarray:
     """The rows that `--nodes` names."""
-    if nodes is None or nodes == ALL:
+    if nodes in (None, "all"):
         return np.arange(inputs.graph.num_nodes)
     if os.path.isfile(nodes):
         ids = [cells[0] for _, cells in read_csv_rows(Path(nodes))]
