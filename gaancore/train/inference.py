@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -32,6 +33,8 @@ def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) ->
     layer, and some 16 + 4 K bytes for each edge of a chunk.
     """
     with no_grad():
+        if isinstance(model, FeedForward):
+            return to_numpy(_of_features(model, features, nodes, device_of(model.head.bias.data)))
         h = _hidden(model, graph, features, nodes, model.num_layers)
         return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size))
 
@@ -53,14 +56,10 @@ def _hidden(
 ) -> Array:
     """The output of layer `num_layers`, on the device of the model."""
     device = device_of(model.head.bias.data)
-
-    def fetch(rows: np.ndarray) -> Callable[[slice], Array]:
-        return lambda chunk: to_device(features[rows[chunk]], device)
-
     if isinstance(model, FeedForward):
-        return _in_chunks(lambda x: model.up_to(num_layers, x), fetch(nodes), nodes.size)
+        return _of_features(partial(model.up_to, num_layers), features, nodes, device)
     needed = _hops(graph, nodes, num_layers)
-    h = _in_chunks(model.embed, fetch(needed[-1]), needed[-1].size)
+    h = _of_features(model.embed, features, needed[-1], device)
     row_of = np.zeros(graph.num_nodes, np.int64)
     for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
         row_of[outer] = np.arange(outer.size)
@@ -130,6 +129,13 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
         stop = min(max(stop, start + 1), start + ROWS_AT_A_TIME, nodes.size)
         yield nodes[start:stop]
         start = stop
+
+
+def _of_features(
+    layer: Callable[[Tensor], Tensor], features: Matrix, nodes: np.ndarray, device: str
+) -> Array:
+    """The layer applied to the features of `nodes`, which are fetched a chunk at a time."""
+    return _in_chunks(layer, lambda part: to_device(features[nodes[part]], device), nodes.size)
 
 
 def _in_chunks(

@@ -74,6 +74,14 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
     assert svg.startswith("<?xml")
 
 
+def test_the_learning_curves_need_no_data(gaancore, refused, roads, tmp_path):
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    roads.rename(tmp_path / "moved")
+    assert refused("plot", "run").endswith("; say where with --data")
+    drawn = {path.name for path in (tmp_path / "run" / "plots").iterdir()}
+    assert drawn == {"learning-curves.png", "learning-curves.svg"}
+
+
 def test_a_forecast_of_newer_rows_begins_after_the_last_of_them(gaancore, roads, tmp_path):
     gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
     (tmp_path / "new").mkdir()
