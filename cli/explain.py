@@ -94,8 +94,8 @@ def _rows_of(nodes: str | None, inputs: NodeInputs) -> np.ndarray:
     """The rows that `--nodes` names."""
     if nodes in (None, "all"):
         return np.arange(inputs.graph.num_nodes)
-    if os.path.isfile(nodes):
-        ids = [cells[0] for _, cells in read_csv_rows(Path(nodes))]
+    if os.path.isfile(file := os.path.expanduser(nodes)):  # also of a list too long for a name
+        ids = [cells[0] for _, cells in read_csv_rows(Path(file))]
     else:
         ids = [name.strip() for name in nodes.split(",")]
     ids = [name for name in ids if name]

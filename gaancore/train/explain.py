@@ -6,7 +6,7 @@ import numpy as np
 
 from gaancore.data.inputs import NodeInputs
 from gaancore.errors import SettingsError
-from gaancore.models.node_classifier import NodeClassifier
+from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.nn.aggregators import Attention, GatedAttention
 from gaancore.nn.observe import Observer, Seen, observing
 from gaancore.train.heads import ArcWeights, HeadValues, gate_values
@@ -37,7 +37,7 @@ def node_gates(
     without neighbours has gates too: their maximum and mean are 0 in equation 3.
     Raises SettingsError for a model without gates or such a layer, DataError for other features.
     """
-    _expect(classifier, GatedAttention, "gates")
+    _expect(classifier, GatedAttention, "gates, which only gaan has")
     values = HeadValues(rows, inputs.graph.num_nodes, gate_values)
     numbers = _observe(classifier, inputs, rows, layer, values)
     layers = (gates.astype(np.float32) for gates in values.layers)  # as they were computed
@@ -52,7 +52,7 @@ def arc_attention(
     As `node_gates`, and K numbers for each of these arcs and layers. A node without neighbours has
     no arcs. Raises SettingsError for a model without attention or such a layer.
     """
-    _expect(classifier, Attention, "attention weights")
+    _expect(classifier, Attention, "attention weights, which only gaan and attention have")
     weights = ArcWeights(inputs.graph, rows)
     numbers = _observe(classifier, inputs, rows, layer, weights)
     targets = np.repeat(rows, np.diff(weights.indptr))
@@ -62,11 +62,8 @@ def arc_attention(
 
 def _expect(classifier: Classifier, kind: type[Attention], what: str) -> None:
     model = classifier.model
-    if isinstance(model, NodeClassifier) and all(isinstance(x, kind) for x in model.layers):
-        return
-    name = classifier.settings.model
-    remedy = "; it has attention weights" if name == "attention" else ""
-    raise SettingsError(f"{classifier.path}: {name} has no {what}{remedy}")
+    if isinstance(model, FeedForward) or not all(isinstance(x, kind) for x in model.layers):
+        raise SettingsError(f"{classifier.path}: {classifier.settings.model} has no {what}")
 
 
 def _observe(

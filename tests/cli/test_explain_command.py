@@ -222,8 +222,10 @@ def test_a_file_of_nodes_that_is_no_text_is_refused_in_one_line(refused, train):
 
 def test_runs_without_attention_or_without_nodes_are_refused(gaancore, refused, train):
     train("--model", "max-pool")
-    assert refused("explain", "run") == "run: max-pool has no gates"
-    assert refused(*ATTENTION, "--nodes", "all") == "run: max-pool has no attention weights"
+    assert refused("explain", "run") == "run: max-pool has no gates, which only gaan has"
+    assert refused(*ATTENTION, "--nodes", "all") == (
+        "run: max-pool has no attention weights, which only gaan and attention have"
+    )
     forecast_run(Path("traffic")).start()
     for command in ("explain", "embed"):
         assert refused(command, "traffic") == (

@@ -138,7 +138,7 @@ def test_attention_without_gates_has_weights_and_layers_may_have_other_numbers_o
             near = states[number - 1][found.sources[found.targets == i]]
             expected = weights_by_hand(layer, "released", states[number - 1][i], near)
             assert_allclose(found.layers[number][found.targets == i], expected, rtol=2e-4)
-    with pytest.raises(SettingsError, match=r"a: attention has no gates; it has attention weights"):
+    with pytest.raises(SettingsError, match=r"a: attention has no gates, which only gaan has$"):
         node_gates(attention, inputs, np.arange(3))
 
 
@@ -154,9 +154,9 @@ def test_a_graph_without_edges_has_gates_and_no_weights(gaan):
 @pytest.mark.parametrize("model", ["max-pool", "avg-pool", "pairwise-sigmoid", "fnn"])
 def test_what_has_no_attention_is_refused_by_name(tmp_path, model):
     classifier, inputs = trained(tmp_path, model=model), new_graph()
-    with pytest.raises(SettingsError, match=f": {model} has no gates$"):
+    with pytest.raises(SettingsError, match=f": {model} has no gates, which only gaan has$"):
         node_gates(classifier, inputs, np.arange(2))
-    with pytest.raises(SettingsError, match=f": {model} has no attention weights$"):
+    with pytest.raises(SettingsError, match=f": {model} has no attention weights, which only gaan"):
         arc_attention(classifier, inputs, np.arange(2))
 
 
