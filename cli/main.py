@@ -14,7 +14,9 @@ from gaancore.errors import UserError
 
 from .convert import check, convert
 from .doctor import doctor
+from .embed import embed
 from .evaluate import evaluate
+from .explain import explain
 from .forecast import forecast
 from .info import info
 from .params import params
@@ -37,6 +39,8 @@ def gaancore() -> None:
     gaancore train --task metr-la              forecast traffic, on a built-in road network
     gaancore evaluate runs/NAME                score a finished run again
     gaancore predict runs/NAME --data NEW.npz  what it says of every node, without labels
+    gaancore explain runs/NAME                 gates, or attention weights, of every node
+    gaancore embed runs/NAME                   what a hidden layer puts out, for every node
     gaancore forecast --run runs/NAME          the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of learning, gates, forecasts
     gaancore info FOLDER                       what is in a dataset, before it is trained on
@@ -51,6 +55,8 @@ def gaancore() -> None:
 gaancore.add_command(train)
 gaancore.add_command(evaluate)
 gaancore.add_command(predict)
+gaancore.add_command(explain)
+gaancore.add_command(embed)
 gaancore.add_command(forecast)
 gaancore.add_command(plot)
 gaancore.add_command(info)

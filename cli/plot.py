@@ -1,6 +1,6 @@
 """`gaancore plot`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from gaancore.errors import SettingsError
 from gaancore.train.forecast import ForecastRun
 from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.process import prepare_process
-from gaancore.train.record import RunFolder
+from gaancore.train.record import AnySettings, RunFolder
 from gaancore.train.settings import Settings
 
 from .data import load_again, open_run
@@ -35,15 +35,16 @@ def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) ->
 
     Where nodes are classified: validation score and training loss by epoch; for a GaAN also the
     gates of test nodes, how they are spread in each head, how they changed in training, and how
-    evenly each head attends. Of METR-LA: forecast against truth for the chosen sensors, error by
-    minutes ahead beside the last value's, error by hour of the day.
+    evenly each head attends. Of METR-LA: validation error and training loss by epoch, forecast
+    against truth for the chosen sensors, error by minutes ahead beside the last value's, error by
+    hour of the day.
     """
     prepare_process(options["threads"])
     folder = RunFolder(Path(run).expanduser())
     target = Path(out).expanduser() if out else folder.path / "plots"
     settings, _ = folder.read_settings()
     if isinstance(settings, ForecastSettings):
-        files = _draw_forecasts(folder, sensors, target, options)
+        files = _draw_forecasts(folder, settings, sensors, target, options)
     elif sensors:
         raise SettingsError(f"--sensor: {folder.path} is not a run of task metr-la")
     else:
@@ -53,25 +54,36 @@ def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) ->
     return 0
 
 
-def _draw_forecasts(
-    folder: RunFolder, sensors: tuple[str, ...], target: Path, options: dict[str, Any]
-) -> Iterable[Path]:
-    from gaancore.train.forecast_plots import draw_plots  # matplotlib takes a second to import
+def _draw_curves(folder: RunFolder, settings: AnySettings, target: Path) -> list[Path]:
+    """They need no data, so they are there even where the data are not found."""
+    from gaancore.reproduce.figures import learning_curves  # matplotlib takes a second to import
 
+    name = f"{settings.model}, seed {settings.seed}"
+    return learning_curves({name: folder.path}, target / "learning-curves.png")
+
+
+def _draw_forecasts(
+    folder: RunFolder,
+    settings: ForecastSettings,
+    sensors: tuple[str, ...],
+    target: Path,
+    options: dict[str, Any],
+) -> Iterator[Path]:
+    from gaancore.train.forecast_plots import draw_plots
+
+    yield from _draw_curves(folder, settings, target)
     opened = open_run(folder, options["data"], options["device"], options["prefetch"])
     assert isinstance(opened, ForecastRun)
     opened.load_best()
-    return draw_plots(opened, sensors or opened.dataset.sensor_ids[:1], target)
+    yield from draw_plots(opened, sensors or opened.dataset.sensor_ids[:1], target)
 
 
 def _draw_classifier(
     folder: RunFolder, settings: Settings, target: Path, options: dict[str, Any]
 ) -> Iterator[Path]:
-    """The curves need no data, so they are there even where the data are not found."""
-    from gaancore.reproduce.figures import gate_pictures, learning_curves
+    from gaancore.reproduce.figures import gate_pictures
 
-    name = f"{settings.model}, seed {settings.seed}"
-    yield from learning_curves({name: folder.path}, target / "learning-curves.png")
+    yield from _draw_curves(folder, settings, target)
     if settings.model == "gaan":
         dataset = load_again(folder, options["data"])
         assert isinstance(dataset, NodeDataset)

@@ -1,6 +1,7 @@
 """What a model sees of a graph: no labels and no split, so that it may be a new one."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gaancore.data.layouts import read_layout
 from gaancore.data.missing import Nan, fill_missing
 from gaancore.data.raw import SelfLoops, settle_graph
 from gaancore.data.store import is_store, open_store
+from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 
@@ -25,6 +27,21 @@ class NodeInputs:
     node_ids: np.ndarray
     feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
+
+    def rows_of(self, ids: Iterable[str]) -> np.ndarray:
+        """(n,) int64: the rows of the nodes that the files call `ids`, in this order, each once.
+
+        Raises DataError if no node is called so: how many of them, and the first.
+        """
+        wanted = dict.fromkeys(ids)
+        names = map(str, self.node_ids.tolist())
+        row_of = {name: row for row, name in enumerate(names) if name in wanted}
+        if unknown := [name for name in wanted if name not in row_of]:
+            raise DataError(
+                f"{self.path or 'the built-in data'}: {len(unknown):,} of {len(wanted):,} ids are "
+                f"of no node here, the first {unknown[0]!r}; ids are such as {self.node_ids[0]}"
+            )
+        return np.array([row_of[name] for name in wanted], np.int64)
 
 
 def inputs_of(dataset: NodeDataset) -> NodeInputs:

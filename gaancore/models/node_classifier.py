@@ -64,6 +64,11 @@ class NodeClassifier(Module):
         """How many hops of neighbours, so how many blocks, the model needs."""
         return len(self.layers)
 
+    @property
+    def num_layers(self) -> int:
+        """How many hidden layers there are before the head: here, the aggregators."""
+        return len(self.layers)
+
     def layer(self, number: int, h: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """One aggregator and its dropout: (num_src, dim) -> (num_dst, out_dim)."""
         attention_seed = None if seed is None else derive_seed(seed, "attention", number)
@@ -87,6 +92,7 @@ class FeedForward(Module):
     """The paper's two-layer network: FC-ReLU-FC-ReLU-FC on a node's own features, no graph."""
 
     num_steps = 0
+    num_layers = 2
 
     def __init__(
         self, in_dim: int, num_classes: int, *, hidden_dim: int, rng: np.random.Generator
@@ -97,4 +103,9 @@ class FeedForward(Module):
 
     def __call__(self, x: Tensor, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
         """x (n, in_dim) -> logits (n, classes); there are no blocks and no dropout."""
-        return self.head(self.hidden(self.embed(x)))
+        return self.head(self.up_to(self.num_layers, x))
+
+    def up_to(self, layer: int, x: Tensor) -> Tensor:
+        """x (n, in_dim) -> the output (n, hidden_dim) of hidden layer 1 or 2."""
+        h = self.embed(x)
+        return h if layer == 1 else self.hidden(h)

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from gaancore.data.dataset import NodeDataset
 from gaancore.reproduce import gate_figures
@@ -134,6 +134,7 @@ def learning_curves(run_dirs: Mapping[str, Path], path: Path) -> list[Path]:
         _curve(below, log, [line["loss"] for line in log], style, stopped_early(folder))
     above.set(ylabel=score, title=title)
     below.set(xlabel="epoch", ylabel="training loss", yscale="log")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in (above, below):
         axes.grid(color="0.9")
     below.yaxis.set_major_formatter("{x:g}")
@@ -141,7 +142,8 @@ def learning_curves(run_dirs: Mapping[str, Path], path: Path) -> list[Path]:
     handles, _ = above.get_legend_handles_labels()
     marks: dict[str, Any] = {"ls": "", "color": "0.3"}
     handles.append(Line2D([], [], marker="o", **marks, label="best validation"))
-    handles.append(Line2D([], [], marker="x", **marks, ms=8, mew=2, label="stopped early"))
+    if any(stopped_early(RunFolder(where)) for where in run_dirs.values()):
+        handles.append(Line2D([], [], marker="x", **marks, ms=8, mew=2, label="stopped early"))
     figure.legend(handles=handles, loc="outside right upper", frameon=False)
     return save_figure(figure, path)
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -19,7 +19,14 @@ Groups = dict[str, dict[str, Array]]
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write `content` beside `path`, flush it to the disk, and rename it into place.
+    """Replace the file at `path` by one that holds `content`, see `writing_whole`."""
+    with writing_whole(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file beside `path` to write to; at the end it is flushed to the disk and renamed to it.
 
     Whatever happens, `path` is the old file or the new one. Raises DataError if it cannot be
     written (the disk is full, say); the old file is then untouched and nothing is left beside it.
@@ -27,7 +34,7 @@ def write_whole(path: Path, content: bytes) -> None:
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -1,12 +1,13 @@
 """What the heads do for chosen nodes: the gates they pass through, how sharp their attention is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.special import entr
 
 from gaancore.array import device_of, to_device, to_numpy
 from gaancore.graph.block import Block
+from gaancore.graph.csr import CSRGraph
 from gaancore.graph.ordered_rows import some_rows
 from gaancore.nn.linear import parts_of
 from gaancore.nn.module import Module
@@ -50,6 +51,36 @@ class HeadValues:
         return list(self._values.values())
 
 
+class ArcWeights:
+    """An observer that keeps the attention weights w_ij^k of each arc into chosen nodes.
+
+    nodes      : distinct ids of `graph`, seen with their whole neighbourhoods.
+    indptr     : (len(nodes) + 1,) int64; the arcs into nodes[i] are indptr[i]:indptr[i + 1].
+    neighbours : (E,) ids, the sources of these arcs, in the order of the graph.
+    """
+
+    def __init__(self, graph: CSRGraph, nodes: np.ndarray) -> None:
+        self.indptr, self.neighbours = some_rows(graph.indptr, graph.indices, nodes)
+        self.row_of = np.full(graph.num_nodes, -1)
+        self.row_of[nodes] = np.arange(nodes.size)
+        self._weights: dict[Module, np.ndarray] = {}
+
+    def __call__(self, seen: Seen) -> None:
+        rows = self.row_of[seen.block.src_ids[: seen.block.num_dst]]
+        chosen = np.flatnonzero(rows >= 0)
+        if seen.layer not in self._weights:
+            shape = self.neighbours.size, seen.layer.num_heads
+            self._weights[seen.layer] = np.empty(shape, seen.z.dtype)
+        for part, indptr, weights in _weights_in_parts(seen, chosen):
+            shift = np.repeat(self.indptr[rows[part]] - indptr[:-1], np.diff(indptr))
+            self._weights[seen.layer][np.arange(indptr[-1]) + shift] = weights
+
+    @property
+    def layers(self) -> list[np.ndarray]:
+        """(E, K) of each layer that was seen, from the features on, in the model's dtype."""
+        return list(self._weights.values())
+
+
 def gate_values(seen: Seen, rows: np.ndarray) -> np.ndarray | None:
     """The gates g_i^k of some destinations, as the layer itself used them."""
     return None if seen.gates is None else to_numpy(seen.gates.data)[rows]
@@ -61,30 +92,31 @@ def attention_entropy(seen: Seen, rows: np.ndarray) -> np.ndarray:
     1 where a head looks at all neighbours alike, 0 where it looks at one alone; NaN for a node with
     fewer than two neighbours, which leave nothing to choose.
     """
-    block = seen.block.to("cpu")
-    degrees = np.diff(block.indptr)[rows]
+    degrees = np.diff(seen.block.to("cpu").indptr)[rows]
     out = np.full((rows.size, seen.layer.num_heads), np.nan)
     chosen = np.flatnonzero(degrees > 1)
-    for part in _parts(chosen, degrees[chosen]):
-        indptr, indices = some_rows(block.indptr, block.indices, rows[part])
-        weights = _weights(seen, rows[part], Block(indptr, indices, block.num_src))
-        out[part] = np.add.reduceat(entr(weights), indptr[:-1]) / np.log(degrees[part])[:, None]
+    found = [
+        np.add.reduceat(entr(weights.astype(np.float64)), indptr[:-1])
+        for _, indptr, weights in _weights_in_parts(seen, rows[chosen])
+    ]
+    if found:
+        out[chosen] = np.concatenate(found) / np.log(degrees[chosen])[:, None]
     return out
 
 
-def _parts(rows: np.ndarray, degrees: np.ndarray) -> list[np.ndarray]:
-    """Runs of rows with about EDGES_AT_A_TIME edges each; no run is empty."""
-    number = (np.cumsum(degrees) - 1) // EDGES_AT_A_TIME
-    return np.split(rows, np.flatnonzero(np.diff(number)) + 1) if rows.size else []
-
-
-def _weights(seen: Seen, rows: np.ndarray, block: Block) -> np.ndarray:
-    """(E, K) float64: the weights on the edges of `block`, which are those of some destinations."""
-    device = device_of(seen.z.data)
-    chosen = to_device(rows, device)
-    x = tuple(Tensor(part.data[chosen]) for part in parts_of(seen.x))
-    weights = seen.layer.weights(x, seen.z, block.to(device))
-    return to_numpy(weights.data).astype(np.float64)
+def _weights_in_parts(
+    seen: Seen, rows: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Runs of `rows`, destinations, with about EDGES_AT_A_TIME edges each: the run, its indptr and
+    the weights (E, K) on its edges. No run is empty."""
+    block, device = seen.block.to("cpu"), device_of(seen.z.data)
+    number = (np.cumsum(np.diff(block.indptr)[rows]) - 1) // EDGES_AT_A_TIME
+    for part in np.split(rows, np.flatnonzero(np.diff(number)) + 1) if rows.size else []:
+        indptr, indices = some_rows(block.indptr, block.indices, part)
+        chosen = to_device(part, device)
+        x = tuple(Tensor(features.data[chosen]) for features in parts_of(seen.x))
+        there = Block(indptr, indices, block.num_src).to(device)
+        yield part, indptr, to_numpy(seen.layer.weights(x, seen.z, there).data)
 
 
 def summary(layers: list[np.ndarray]) -> list[dict[str, list[float]]]:

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -31,26 +32,44 @@ def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) ->
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
     layer, and some 16 + 4 K bytes for each edge of a chunk.
     """
-    device = device_of(model.head.bias.data)
-
-    def fetch(rows: np.ndarray) -> Callable[[slice], Array]:
-        return lambda chunk: to_device(features[rows[chunk]], device)
-
     with no_grad():
         if isinstance(model, FeedForward):
-            return to_numpy(_in_chunks(lambda x: model(x), fetch(nodes), nodes.size))
-        needed = _hops(graph, nodes, model.num_steps)
-        h = _in_chunks(model.embed, fetch(needed[-1]), needed[-1].size)
-        row_of = np.zeros(graph.num_nodes, np.int64)
-        for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
-            row_of[outer] = np.arange(outer.size)
-            parts = []
-            for dst_ids in _chunks(graph, inner):
-                block = graph.block_of(dst_ids)
-                sources = Tensor(h[to_device(row_of[block.src_ids], device)])
-                parts.append(model.layer(number, sources, block.to(device)).data)
-            h = array_module(h).concatenate(parts)
+            return to_numpy(_of_features(model, features, nodes, device_of(model.head.bias.data)))
+        h = _hidden(model, graph, features, nodes, model.num_layers)
         return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size))
+
+
+def infer_hidden(
+    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, layer: int
+) -> np.ndarray:
+    """What `layer`, 1 to model.num_layers, puts out for `nodes`: (len(nodes), its width).
+
+    Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
+    the logits from the last one.
+    """
+    with no_grad():
+        return to_numpy(_hidden(model, graph, features, nodes, layer))
+
+
+def _hidden(
+    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, num_layers: int
+) -> Array:
+    """The output of layer `num_layers`, on the device of the model."""
+    device = device_of(model.head.bias.data)
+    if isinstance(model, FeedForward):
+        return _of_features(partial(model.up_to, num_layers), features, nodes, device)
+    needed = _hops(graph, nodes, num_layers)
+    h = _of_features(model.embed, features, needed[-1], device)
+    row_of = np.zeros(graph.num_nodes, np.int64)
+    for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
+        row_of[outer] = np.arange(outer.size)
+        parts = []
+        for dst_ids in _chunks(graph, inner):
+            block = graph.block_of(dst_ids)
+            sources = Tensor(h[to_device(row_of[block.src_ids], device)])
+            parts.append(model.layer(number, sources, block.to(device)).data)
+        h = array_module(h).concatenate(parts)
+    return h
 
 
 def infer_sampled(
@@ -110,6 +129,13 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
         stop = min(max(stop, start + 1), start + ROWS_AT_A_TIME, nodes.size)
         yield nodes[start:stop]
         start = stop
+
+
+def _of_features(
+    layer: Callable[[Tensor], Tensor], features: Matrix, nodes: np.ndarray, device: str
+) -> Array:
+    """The layer applied to the features of `nodes`, which are fetched a chunk at a time."""
+    return _in_chunks(layer, lambda part: to_device(features[nodes[part]], device), nodes.size)
 
 
 def _in_chunks(

@@ -12,7 +12,7 @@ from gaancore.data.inputs import NodeInputs
 from gaancore.errors import DataError, SettingsError
 from gaancore.train.build import Model, build_model
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
-from gaancore.train.inference import infer
+from gaancore.train.inference import infer, infer_hidden
 from gaancore.train.record import RunFolder
 from gaancore.train.settings import Settings
 
@@ -39,8 +39,34 @@ class Classifier:
 
     def logits(self, inputs: NodeInputs) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
-        `infer`. Raises DataError if the features are not those that the run was trained on, by
-        their number or, where both have names, by these.
+        `infer`. Raises DataError as `features`.
+        """
+        return infer(self.model, inputs.graph, self.features(inputs), _all_nodes(inputs))
+
+    def embeddings(self, inputs: NodeInputs, layer: int | None = None) -> np.ndarray:
+        """(N, width): what hidden layer `layer` puts out, from 1; if None, the last, which the
+        head reads. Otherwise as `logits`. Raises SettingsError if there is no such layer.
+        """
+        self.expect_layer(layer)
+        number = layer or self.model.num_layers
+        return infer_hidden(
+            self.model, inputs.graph, self.features(inputs), _all_nodes(inputs), number
+        )
+
+    def expect_layer(self, layer: int | None) -> None:
+        """Raises SettingsError unless the model has this hidden layer; None is any."""
+        last = self.model.num_layers
+        if layer is not None and not 1 <= layer <= last:
+            raise SettingsError(
+                f"{self.path}: layer: expected a hidden layer of the model, 1 to {last}, "
+                f"got {layer}"
+            )
+
+    def features(self, inputs: NodeInputs) -> Features:
+        """The features as the model was trained on them, standardised where they are fetched.
+
+        Raises DataError if they are not those that the run was trained on, by their number or,
+        where both have names, by these.
         """
         if inputs.features.shape[1] != self.mean.size:
             raise DataError(
@@ -53,14 +79,17 @@ class Classifier:
                     f"{inputs.path}: features: {given!r} stands where the run was trained on "
                     f"{own!r}; give the features the names and the order that they had then"
                 )
-        features = Features(inputs.features, self.mean, self.scale)
-        return infer(self.model, inputs.graph, features, np.arange(inputs.graph.num_nodes))
+        return Features(inputs.features, self.mean, self.scale)
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
         classes of a node. (N, C) as `logits`.
         """
         return expit(logits) if self.multi_label else softmax(logits, axis=1)
+
+
+def _all_nodes(inputs: NodeInputs) -> np.ndarray:
+    return np.arange(inputs.graph.num_nodes)
 
 
 def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
@@ -72,7 +101,7 @@ def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
     if not isinstance(settings, Settings):
         raise SettingsError(
             f"{folder.path}: a run of task {settings.task} has no nodes to classify; "
-            f"gaancore forecast --run {folder.path} is for it"
+            f"gaancore forecast --run {folder.path} and gaancore plot {folder.path} are for it"
         )
     groups, _ = load_checkpoint(folder.best)
     with belongs_to_the_run(folder.best):

@@ -3,8 +3,10 @@
 import json
 import sys
 
+import numpy as np
 import pytest
 from emulator.device import EmulatedCupy
+from numpy.testing import assert_allclose
 from small_run import contents, small_options
 
 from gaancore import array
@@ -26,6 +28,24 @@ def test_a_run_trains_goes_on_and_is_scored_again_on_a_gpu(gaancore, data, tmp_p
     here = gaancore("evaluate", "run", "--json", "--device", "cpu").out
     for scores in map(json.loads, (there, here)):
         assert scores["test"]["micro_f1"] == pytest.approx(record["test"]["micro_f1"], abs=5e-3)
+
+
+def test_weights_and_embeddings_from_a_gpu_are_those_from_the_cpu(gaancore, data, emulated):
+    gaancore("train", "--data", data, *TINY, "--device", "cpu", "--out", "run")
+    commands = {
+        "gates.npz": ("explain", "run", "--nodes", "7,100,0"),
+        "weights.npz": ("explain", "run", "--what", "attention", "--nodes", "7,100,0"),
+        "embeddings.npz": ("embed", "run", "--layer", "1"),
+    }
+    for name, command in commands.items():
+        assert gaancore(*command, "--device", "cpu", "--out", name).code == 0
+        with np.load(name) as archive:
+            here = dict(archive)
+        with emulated["random"].installed():
+            assert gaancore(*command, "--device", "cuda", "--out", name).code == 0
+        with np.load(name) as there:
+            for array_name, expected in here.items():
+                assert_allclose(there[array_name], expected, rtol=1e-4, atol=1e-6)
 
 
 def test_a_gpu_that_does_not_work_is_told_once_and_the_cpu_trains(gaancore, data, monkeypatch):

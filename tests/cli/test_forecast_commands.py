@@ -68,10 +68,18 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
 
     assert gaancore("plot", "run", "--sensor", "road0-1").code == 0
     found = {path.name for path in (tmp_path / "run" / "plots").iterdir()}
-    pictures = ("forecast-road0-1", "error-by-step", "error-by-hour")
+    pictures = ("learning-curves", "forecast-road0-1", "error-by-step", "error-by-hour")
     assert found == {f"{name}.{kind}" for name in pictures for kind in ("png", "svg")}
     svg = (tmp_path / "run" / "plots" / "error-by-step.svg").read_text(encoding="utf-8")
     assert svg.startswith("<?xml")
+
+
+def test_the_learning_curves_need_no_data(gaancore, refused, roads, tmp_path):
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    roads.rename(tmp_path / "moved")
+    assert refused("plot", "run").endswith("; say where with --data")
+    drawn = {path.name for path in (tmp_path / "run" / "plots").iterdir()}
+    assert drawn == {"learning-curves.png", "learning-curves.svg"}
 
 
 def test_a_forecast_of_newer_rows_begins_after_the_last_of_them(gaancore, roads, tmp_path):
@@ -120,7 +128,8 @@ def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads
     assert "nowhere/settings.json: no such file" in refused("forecast", "--run", "nowhere")
     assert "x: no such sensor; known: road0-0" in refused("plot", "run", "--sensor", "x")
     assert not (tmp_path / "next_hour.csv").exists()
-    assert not (tmp_path / "run" / "plots").exists()
+    drawn = {path.stem for path in (tmp_path / "run" / "plots").iterdir()}
+    assert drawn == {"learning-curves"}
 
 
 def test_a_run_of_another_task_does_not_forecast_and_has_no_sensors(gaancore, refused, tmp_path):

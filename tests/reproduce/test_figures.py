@@ -45,6 +45,10 @@ def words(axes) -> list[str]:
     return [label.get_text() for label in axes.get_yticklabels()]
 
 
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
 def test_a_row_has_its_mean_and_the_papers_number_only_where_there_is_one(drawn, tmp_path):
     files = score_chart(ROWS, "PPI", "test micro-F1", tmp_path / "main.png")
     assert [path.name for path in files] == ["main.png", "main.svg"]
@@ -110,6 +114,7 @@ def test_learning_curves_are_the_log_with_the_best_and_the_early_end_marked(draw
     assert points(above, "o")[0] == (record["best_epoch"], record["validation"]["micro_f1"])
     assert len(points(above, "o")) == 2
     assert above.get_title() == "learning curves"
+    assert legend(drawn[0]) == ["early", "whole", "best validation", "stopped early"]
 
 
 def test_curves_on_synthetic_data_say_so(drawn, tmp_path):
@@ -130,6 +135,14 @@ def test_curves_of_traffic_are_errors(drawn, tmp_path):
     assert above.get_ylabel() == "validation MAE, all steps"
     maes = [line["validation"]["all steps"]["mae"] for line in run.folder.read_log()]
     assert_allclose(above.lines[0].get_ydata(), maes)
+    log = run.folder.read_log()
+    best = int(np.argmin(maes))
+    assert points(above, "o") == [(log[best]["epoch"], maes[best])]
+    below = drawn[0].axes[1]
+    assert_allclose(below.lines[0].get_xydata(), [[line["epoch"], line["loss"]] for line in log])
+    assert points(below, "o") == [(log[best]["epoch"], log[best]["loss"])]
+    assert legend(drawn[0]) == ["run", "best validation"]
+    assert all(float(tick).is_integer() for tick in below.get_xticks())
 
 
 def test_the_same_picture_has_the_same_bytes(tmp_path):

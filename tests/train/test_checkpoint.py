@@ -16,6 +16,7 @@ from gaancore.train.checkpoint import (
     save_checkpoint,
     write_json,
     write_whole,
+    writing_whole,
 )
 
 GROUPS = {
@@ -157,6 +158,20 @@ def test_an_interrupt_in_the_middle_of_a_save_leaves_the_old_file(saved, monkeyp
     monkeypatch.setattr(os, "fsync", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_whole(saved, b"x")
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_a_file_whose_writer_gives_up_in_the_middle_is_not_there(saved):
+    def half(target: Path) -> None:
+        with writing_whole(target) as file:
+            file.write(b"node_id")
+            raise ZeroDivisionError
+
+    before = saved.read_bytes()
+    for target in (saved, saved.with_name("new.csv")):
+        with pytest.raises(ZeroDivisionError):
+            half(target)
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 

@@ -15,7 +15,7 @@ from gaancore.nn.observe import Seen, observing
 from gaancore.tensor import Tensor
 from gaancore.train import heads, inference
 from gaancore.train.build import build_model
-from gaancore.train.heads import HeadValues, attention_entropy, gate_values, summary
+from gaancore.train.heads import ArcWeights, HeadValues, attention_entropy, gate_values, summary
 from gaancore.train.inference import infer, infer_sampled
 
 FEATURES, CLASSES = 3, 4
@@ -122,7 +122,10 @@ def test_on_a_device_the_same_is_gathered(device):
         both = [HeadValues(nodes, 12, measure) for measure in (gate_values, attention_entropy)]
         with observing(lambda seen, both=both: [one(seen) for one in both]):
             infer(model, graph, x, nodes)
-        found.append([values for one in both for values in one.layers])
+        weights = ArcWeights(graph, nodes)
+        with observing(weights):
+            infer(model, graph, x, nodes)
+        found.append([values for one in (*both, weights) for values in one.layers])
     for here, there in zip(*found, strict=True):
         assert_allclose(there, here, rtol=1e-4)
 

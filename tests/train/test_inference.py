@@ -14,7 +14,7 @@ from gaancore.models.node_classifier import MODELS
 from gaancore.tensor import Tensor
 from gaancore.train import inference
 from gaancore.train.build import build_model
-from gaancore.train.inference import infer
+from gaancore.train.inference import infer, infer_hidden
 
 FEATURES, CLASSES = 3, 4
 EVERY_MODEL = pytest.mark.parametrize("model", MODELS)
@@ -23,6 +23,15 @@ EVERY_MODEL = pytest.mark.parametrize("model", MODELS)
 def network(model: str, fanouts=(-1, -1)):
     built = build_model(small_settings(model=model, fanouts=fanouts), FEATURES, CLASSES)
     return built.astype("float64")
+
+
+def hidden_in_one_pass(model, graph: CSRGraph, x: np.ndarray, layer: int) -> np.ndarray:
+    h = model.embed(Tensor(x))
+    if model.num_steps == 0:
+        return (h if layer == 1 else model.hidden(h)).data
+    for aggregator in model.layers[:layer]:
+        h = aggregator(h, h, graph.full_block())
+    return h.data
 
 
 def in_one_pass(model, graph: CSRGraph, x: np.ndarray) -> np.ndarray:
@@ -42,7 +51,14 @@ def test_chunks_of_any_size_give_what_one_pass_over_the_graph_gives(
         patch.setattr(inference, "EDGES_AT_A_TIME", edges)
         patch.setattr(inference, "ROWS_AT_A_TIME", rows)
         logits = infer(built, graph, x, nodes)
+        hidden = [
+            infer_hidden(built, graph, x, nodes, number + 1) for number in range(built.num_layers)
+        ]
     assert_allclose(logits, in_one_pass(built, graph, x)[nodes], rtol=1e-9, atol=1e-12)
+    assert len(hidden) == (2 if model == "fnn" else layers)
+    for number, h in enumerate(hidden, start=1):
+        expected = hidden_in_one_pass(built, graph, x, number)[nodes]
+        assert_allclose(h, expected, rtol=1e-9, atol=1e-12)
 
 
 @EVERY_MODEL

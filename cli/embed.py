@@ -1,0 +1,43 @@
+"""`gaancore embed`."""
+
+from typing import Any
+
+import click
+
+from gaancore.data.missing import Nan
+from gaancore.train.process import prepare_process
+
+from .classifier import classifier_options, open_classifier
+from .options import process_options
+from .out_file import number_rows, out_file, say_written, write_result
+
+
+@click.command(short_help="Write what a hidden layer of a run puts out for every node.")
+@classifier_options
+@click.option(
+    "--layer", type=int, metavar="L",
+    help="Hidden layer, from 1.  [default: the last, from which the head makes the logits]",
+)  # fmt: skip
+@click.option(
+    "--out", metavar="FILE", default="embeddings.npz", show_default=True,
+    help="An .npz with node_ids (N,) and embeddings (N, D), or a .csv with a row for each node.",
+)  # fmt: skip
+@process_options
+def embed(
+    run: str, data: str | None, nan: Nan | None, layer: int | None, out: str, **options: Any
+) -> int:
+    """Embeddings of every node, under its own id, by the best weights of the run in folder RUN.
+
+    They are the output of an aggregator (of fnn: of a hidden layer), after its activation and
+    without dropout, from whole neighbourhoods. Columns of the .csv: node_id, h0, h1, ... Edges and
+    features are enough for a graph of your own, as for `gaancore predict`.
+    """
+    prepare_process(options["threads"])
+    target = out_file(out)
+    classifier, inputs = open_classifier(run, data, nan, options["device"])
+    found = classifier.embeddings(inputs, layer)
+    rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
+    header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]
+    write_result(target, {"node_ids": inputs.node_ids, "embeddings": found}, header, rows)
+    say_written(target, f"{len(found):,} nodes, {found.shape[1]:,} numbers each", inputs)
+    return 0

@@ -1,0 +1,107 @@
+"""`gaancore explain`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from gaancore.data.files import read_csv_rows
+from gaancore.data.inputs import NodeInputs
+from gaancore.data.missing import Nan
+from gaancore.errors import DataError, SettingsError
+from gaancore.train.explain import arc_attention, node_gates
+from gaancore.train.process import prepare_process
+
+from .classifier import classifier_options, open_classifier
+from .options import process_options
+from .out_file import layer_rows, out_file, say_written, write_result
+
+
+@click.command(short_help="Write the gates or attention weights of a run, node by node.")
+@classifier_options
+@click.option(
+    "--what", type=click.Choice(("gates", "attention")), default="gates", show_default=True,
+    help="gates: one number for each node and head, of a gaan. attention: one for each arc into "
+    "a node and head, of a gaan or attention.",
+)  # fmt: skip
+@click.option(
+    "--nodes", metavar="IDS",
+    help="Ids as in the data, with commas between; or a file, each line of which begins with one; "
+    "or `all`.  [default: all for gates; attention has to be told]",
+)  # fmt: skip
+@click.option("--layer", type=int, metavar="L", help="This layer alone, from 1.  [default: all]")
+@click.option(
+    "--out", metavar="FILE", help="A .csv or .npz, see above.  [default: gates.csv, attention.csv]"
+)
+@process_options
+def explain(
+    run: str,
+    data: str | None,
+    nan: Nan | None,
+    what: str,
+    nodes: str | None,
+    layer: int | None,
+    out: str | None,
+    **options: Any,
+) -> int:
+    """Gates, or attention weights, by the best weights of the run in folder RUN.
+
+    Every node sees its whole neighbourhood, as in `gaancore predict`; layers and heads are
+    numbered from 1, as in the pictures of `gaancore plot`.
+
+    \b
+    gates.csv      node_id, layer, head1, head2, ...: g_i^k, a row for each node and layer
+    attention.csv  node_id, neighbor_id, layer, head1, head2, ...: w_ij^k, a row for each arc
+                   into a node and layer; they sum to 1 over the arcs into a node
+    .npz of gates      node_ids (n,); layer1, layer2, ... (n, K)
+    .npz of attention  node_ids, neighbor_ids (E,); layer1, layer2, ... (E, K)
+
+    A node without neighbours has gates and no arcs. An id that is named twice counts once.
+    """
+    prepare_process(options["threads"])
+    target = out_file(out or f"{what}.csv")
+    if nodes is None and what == "attention":
+        raise SettingsError(
+            "--nodes: attention has a number for each arc, head and layer; name the nodes, or say "
+            "--nodes all"
+        )
+    classifier, inputs = open_classifier(run, data, nan, options["device"])
+    rows = _rows_of(nodes, inputs)
+    if what == "gates":
+        layers = node_gates(classifier, inputs, rows, layer)
+        ids = {"node_id": inputs.node_ids[rows]}
+        size = f"gates of {rows.size:,} nodes"
+    else:
+        found = arc_attention(classifier, inputs, rows, layer)
+        layers = found.layers
+        ids = {
+            "node_id": inputs.node_ids[found.targets],
+            "neighbor_id": inputs.node_ids[found.sources],
+        }
+        size = f"attention weights of {found.targets.size:,} arcs into {rows.size:,} nodes"
+    arrays = {f"{name}s": column for name, column in ids.items()}
+    arrays |= {f"layer{number}": values for number, values in layers.items()}
+    heads = range(1, 1 + max(values.shape[1] for values in layers.values()))
+    header = [*ids, "layer", *(f"head{k}" for k in heads)]
+    write_result(target, arrays, header, layer_rows(list(ids.values()), layers))
+    say_written(target, f"{size}, layer {' and '.join(map(str, layers))}", inputs)
+    return 0
+
+
+def _rows_of(nodes: str | None, inputs: NodeInputs) -> np.ndarray:
+    """The rows that `--nodes` names."""
+    if nodes in (None, "all"):
+        return np.arange(inputs.graph.num_nodes)
+    if os.path.isfile(file := os.path.expanduser(nodes)):  # also of a list too long for a name
+        ids = [cells[0] for _, cells in read_csv_rows(Path(file))]
+    else:
+        ids = [name.strip() for name in nodes.split(",")]
+    ids = [name for name in ids if name]
+    if not ids:
+        raise SettingsError(f"--nodes: no ids in {nodes!r}")
+    try:
+        return inputs.rows_of(ids)
+    except DataError as error:
+        raise DataError(f"--nodes: {error}") from None

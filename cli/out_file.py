@@ -1,0 +1,75 @@
+"""A result as a table for people or as arrays for NumPy, by the ending of its file's name."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from gaancore.data.inputs import NodeInputs
+from gaancore.errors import SettingsError
+from gaancore.train.checkpoint import writing_whole
+
+KINDS = (".csv", ".npz")
+ROWS_AT_A_TIME = 16_384  # of a table, turned into text
+
+
+def out_file(name: str) -> Path:
+    """The path that `--out` names. Raises SettingsError unless it ends in .csv or .npz."""
+    path = Path(name).expanduser()
+    if path.suffix not in KINDS:
+        raise SettingsError(f"--out: {path}: expected a name that ends in .csv or .npz")
+    return path
+
+
+def write_result(
+    path: Path,
+    arrays: Mapping[str, np.ndarray],
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+) -> None:
+    """Write an .npz of `arrays`, or a .csv of `header` and `rows`, whole or not at all."""
+    with writing_whole(path) as file:
+        if path.suffix == ".npz":
+            np.savez(file, **dict[str, Any](arrays))
+            return
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(header)
+        table.writerows(rows)
+        text.detach()
+
+
+def layer_rows(
+    ids: Sequence[np.ndarray], layers: Mapping[int, np.ndarray]
+) -> Iterator[list[object]]:
+    """The ids of a row, the layer's number and its numbers, as short as they can be read back.
+
+    ids    : columns (n,); a row is the same node or arc in each of `layers`, (n, K) each. A layer
+             that has fewer heads than another leaves the last columns empty.
+    """
+    width = max(values.shape[1] for values in layers.values())
+    for number, values in layers.items():
+        empty = [""] * (width - values.shape[1])
+        for names, row in number_rows(ids, values):
+            yield [*names, number, *row, *empty]
+
+
+def number_rows(
+    ids: Sequence[np.ndarray], values: np.ndarray
+) -> Iterator[tuple[tuple[object, ...], list[str]]]:
+    """The ids of each row of `values` (n, D), and its numbers as text that gives them back."""
+    for start in range(0, len(values), ROWS_AT_A_TIME):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        names = zip(*(column[part].tolist() for column in ids), strict=True)
+        yield from zip(names, values[part].astype(str).tolist(), strict=True)
+
+
+def say_written(path: Path, what: str, inputs: NodeInputs) -> None:
+    """The last lines of a command: what is in the file, and what is to know of the graph."""
+    click.echo(f"written: {path}: {what}")
+    for note in inputs.notes:
+        click.echo(f"note: {note}")
