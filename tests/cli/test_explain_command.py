@@ -217,7 +217,9 @@ def test_a_list_of_ids_may_be_longer_than_the_name_of_a_file_can_be(gaancore, tr
 def test_a_file_of_nodes_that_is_no_text_is_refused_in_one_line(refused, train):
     train()
     Path("ids.txt").write_bytes(b"\xff\xfe\x00")
-    assert refused("explain", "run", "--nodes", "ids.txt").startswith("ids.txt: not a read")
+    assert refused("explain", "run", "--nodes", "ids.txt").startswith(
+        "ids.txt: line 1: not UTF-8 text"
+    )
 
 
 def test_runs_without_attention_or_without_nodes_are_refused(gaancore, refused, train):

@@ -13,7 +13,7 @@ from gaancore.graph import CSRGraph
 
 def inputs(names: list) -> NodeInputs:
     graph = CSRGraph.from_edges([], [], len(names), duplicates="keep")
-    return NodeInputs("new.npz", graph, np.zeros((len(names), 1)), np.array(names), ())
+    return NodeInputs("new.npz", graph, np.zeros((len(names), 1)), np.array(names), None, ())
 
 
 @pytest.mark.parametrize("names", [[70, 8, 900, -1], ["70", "8", "900", "-1"]])

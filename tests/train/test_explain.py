@@ -36,7 +36,9 @@ def new_graph() -> NodeInputs:
     src, dst = np.array([[0, 1], [1, 0], [1, 3], [3, 1], [3, 3], [3, 4], [4, 3], [0, 3], [3, 0]]).T
     names = np.array(["hub", "b", "lonely", "d", "leaf"])
     x = np.random.default_rng(5).standard_normal((5, 6)).astype(np.float32)
-    return NodeInputs("new.npz", CSRGraph.from_edges(src, dst, 5, duplicates="keep"), x, names, ())
+    return NodeInputs(
+        "new.npz", CSRGraph.from_edges(src, dst, 5, duplicates="keep"), x, names, None, ()
+    )
 
 
 def inputs_of_layers(classifier: Classifier, inputs: NodeInputs) -> list[np.ndarray]:
