@@ -21,9 +21,10 @@ from .show import progress_bar
 @click.argument("source", metavar="IN")
 @click.argument("store", metavar="OUT")
 @click.option(
-    "--unflagged", type=click.Choice(("error", "drop", "train")), default="error",
-    show_default=True,
-    help="Nodes that no split claims: refuse them, drop them with their edges, or train on them.",
+    "--unflagged", type=click.Choice(("error", "drop", "train", "context")),
+    default="error", show_default=True,
+    help="Nodes in no split: refuse them, drop them with their edges, train on them, or keep them "
+    "as mere neighbours, which need no label.",
 )  # fmt: skip
 @click.option(
     "--nan", type=click.Choice(("error", "zero", "mean")), default="error", show_default=True,

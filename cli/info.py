@@ -27,10 +27,11 @@ from .show import Display, print_whole
 def info(data: str | None, task: str, as_json: bool) -> int:
     """Counts, degrees, splits, features and labels of DATA, in any layout that train takes.
 
-    What training would refuse is an error here too, but for nodes that no split claims (left out)
-    and features that are NaN (taken as 0): those are counted. Without DATA: what train would take.
+    What training would refuse is an error here too, but for nodes that no split claims (mere
+    neighbours) and features that are NaN (taken as 0): those are counted. Without DATA: what train
+    would take.
     """
-    lenient = {} if task == "metr-la" else {"unflagged": "drop", "nan": "zero"}
+    lenient = {} if task == "metr-la" else {"unflagged": "context", "nan": "zero"}
     dataset = load(data, default_settings(task, ("gaancore info", lenient)))
     if isinstance(dataset, TrafficDataset):
         facts, rows = summarize_traffic(dataset), _traffic_rows
@@ -56,6 +57,7 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("nodes", f"{f['nodes']:,}"),
         *((f"  {name}", f"{count:,}") for name, count in f["nodes_per_split"].items()),
+        *([("  in no split", f"{f['unflagged']:,}")] if f["unflagged"] else []),
         ("arcs (two for an edge)", f"{f['arcs']:,}"),
         ("self-loops", f"{f['self_loops']:,}"),
         ("nodes without a neighbour", f"{f['isolated']:,}"),

@@ -58,8 +58,8 @@ _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "Edges from a node to itself."),
     ("normalize", "--normalize", click.Choice(("none", "standard")),
      "Features as they are, or with mean 0 and deviation 1 over the training nodes."),
-    ("unflagged", "--unflagged", click.Choice(("drop", "train", "error")),
-     "Nodes that no split claims."),
+    ("unflagged", "--unflagged", click.Choice(("drop", "train", "context", "error")),
+     "Nodes in no split: dropped, trained on, mere neighbours without a label, or refused."),
     ("nan", "--nan", click.Choice(("error", "zero", "mean")),
      "Features that are NaN: refused, 0, or the mean over the training nodes."),
 )  # fmt: skip

@@ -12,13 +12,11 @@ from gaancore.data.checks import (
     expect_features,
 )
 from gaancore.data.raw import (
-    UNFLAGGED,
     RawDataset,
     Unflagged,
-    expect_something_to_learn,
     graph_notes,
-    settle_labels,
-    settle_split,
+    kept_nodes,
+    settle_targets,
 )
 from gaancore.data.store_writer import StoreWriter, store_writer
 from gaancore.graph.checks import index_dtype
@@ -37,20 +35,18 @@ def write_store(
     """Check `raw` and write it to a new store at `path`, nodes in the order of their splits.
 
     It holds what `make_dataset` would make of `raw` (undirected, repeats merged, self-loops kept),
-    but for the order of the nodes: all training nodes, then validation, then test, each in their
-    order before. node_ids.npy says which node a row was. Whether a node has one class or several
-    labels is seen from the labels (see `check_labels`).
+    but for the order of the nodes: those in no split, if they are kept, then all training nodes,
+    then validation, then test, each in their order before. node_ids.npy says which node a row was.
+    Whether a node has one class or several labels is seen from the labels (see `check_labels`).
     Memory is far below the graph's where `raw` is memory-mapped, as large arrays are.
 
     progress : told the share of the work that is done, now and then.
     Raises DataError (one line: file, row, id, remedy); nothing is left at `path` then.
     """
     expect_features(raw.sources["features"], raw.features, raw.node_ids)
-    labels = settle_labels(raw, None)
-    split, split_notes = settle_split(raw, unflagged)
-    expect_something_to_learn(raw, labels, split)
-    order = np.argsort(split, kind="stable")
-    order = order[np.count_nonzero(split == UNFLAGGED) :]
+    labels, split, split_notes = settle_targets(raw, unflagged, None)
+    kept = kept_nodes(split, unflagged)
+    order = kept[np.argsort(split[kept], kind="stable")]
     with store_writer(path) as writer:
         _write_nodes(writer, raw, labels, split, order)
         progress(0.2)

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.dataset import TEST, TRAIN, VALIDATION
+from gaancore.data.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.named_table import NamedTable, open_named_table
 from gaancore.data.number_table import INTEGER, NOTHING, parse_numbers
-from gaancore.data.raw import UNFLAGGED
 from gaancore.errors import DataError
 
 ID_NAMES = (("id",), ("node_id",), ("node",))

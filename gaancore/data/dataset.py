@@ -8,6 +8,7 @@ import numpy as np
 from gaancore.graph import CSRGraph
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
+UNFLAGGED = -1  # in no split
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class NodeDataset:
     graph       : undirected (both arcs of an edge stored), rows sorted, no arc twice.
     features    : (N, F) float32, C-contiguous, finite.
     labels      : (N, C) uint8 of 0 and 1 if a node has several labels, else (N,) int64 classes.
-    split       : (N,) int8: TRAIN, VALIDATION or TEST.
+    split       : (N,) int8: TRAIN, VALIDATION, TEST, or UNFLAGGED: a neighbour to all, whose own
+                  label is not looked at.
     graph_ids   : (N,) int64, which of several graphs a node is in; None if the files do not say.
     node_ids    : (N,) the files' own names of the nodes (integers or strings).
     num_classes : C; kept by a view that happens to miss a class.
@@ -68,7 +70,8 @@ class NodeDataset:
 
         TRAIN sees the subgraph induced on the training nodes, VALIDATION that on training and
         validation nodes, TEST everything: the inductive setting of GraphSAGE and of the GaAN
-        paper. Row r of the view is node ids[r] of this dataset.
+        paper. Each sees the nodes in no split too. Row r of the view is node ids[r] of this
+        dataset.
         """
         ids = np.flatnonzero(self.split <= split)
         return self.induced(ids), ids

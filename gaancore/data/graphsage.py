@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.class_map import read_class_map
-from gaancore.data.dataset import TEST, TRAIN, VALIDATION
+from gaancore.data.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.files import read_json, read_npy
 from gaancore.data.node_link import read_node_link
-from gaancore.data.raw import UNFLAGGED, RawDataset
+from gaancore.data.raw import RawDataset
 from gaancore.errors import DataError
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from gaancore.data.checks import naming_file
 from gaancore.data.class_map import read_class_map
-from gaancore.data.dataset import TEST, TRAIN, VALIDATION
+from gaancore.data.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.files import read_json, read_npy, read_npz
-from gaancore.data.raw import UNFLAGGED, RawDataset
+from gaancore.data.raw import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.checks import naming_file
+from gaancore.data.dataset import UNFLAGGED
 from gaancore.data.files import read_npz
-from gaancore.data.raw import UNFLAGGED, RawDataset
+from gaancore.data.raw import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import ArcList, CSRGraph
 

@@ -22,7 +22,7 @@ def load_ppi(
                  (see npz.py). `~` is expanded.
     self_loops : `keep` (the paper's 806.2K edges count them), `drop`, or `add` one to every node.
     unflagged  : `drop` nodes that are in no split (as GraphSAGE does), take them as `train`
-                 nodes, or refuse them (`error`).
+                 nodes, keep them as `context` (see make_dataset), or refuse them (`error`).
     nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
                  the training nodes.
 

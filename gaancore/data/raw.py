@@ -13,14 +13,12 @@ from gaancore.data.checks import (
     check_split,
     expect_option,
 )
-from gaancore.data.dataset import TRAIN, NodeDataset
+from gaancore.data.dataset import TRAIN, UNFLAGGED, NodeDataset
 from gaancore.errors import DataError
 from gaancore.graph import ArcList, CSRGraph
 
-UNFLAGGED = -1
-
 SelfLoops = Literal["keep", "drop", "add"]
-Unflagged = Literal["drop", "train", "error"]
+Unflagged = Literal["drop", "train", "context", "error"]
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,8 @@ def make_dataset(
 
     The graph is made undirected and repeated arcs are merged. Self-loops: `keep`, `drop`, or `add`
     one to every node. Nodes that no split claims: `drop` them (what GraphSAGE does), take them as
-    `train` nodes, or refuse them (`error`).
+    `train` nodes, keep them as `context`, neighbours that are neither learned from nor scored, or
+    refuse them (`error`). They need no label, but to be trained on.
 
     multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes in
                   shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C).
@@ -74,9 +73,7 @@ def make_dataset(
     """
     expect_option("self_loops", self_loops, ("keep", "drop", "add"))
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    labels = settle_labels(raw, multi_label)
-    split, split_notes = settle_split(raw, unflagged)
-    expect_something_to_learn(raw, labels, split)
+    labels, split, split_notes = settle_targets(raw, unflagged, multi_label)
     graph, notes_of_graph = settle_graph(raw, self_loops)
     notes = [*raw.notes, *notes_of_graph, *labels.notes, *split_notes]
     graph_ids = None
@@ -98,7 +95,12 @@ def make_dataset(
         notes=tuple(notes),
         ceiling=ceiling,
     )
-    return dataset.induced(np.flatnonzero(split != UNFLAGGED))
+    return dataset.induced(kept_nodes(split, unflagged))
+
+
+def kept_nodes(split: np.ndarray, unflagged: Unflagged) -> np.ndarray:
+    """The ids of the nodes that stay in the dataset, ascending."""
+    return np.flatnonzero((split != UNFLAGGED) | (unflagged == "context"))
 
 
 def settle_graph(raw: RawDataset, self_loops: SelfLoops) -> tuple[CSRGraph, list[str]]:
@@ -110,23 +112,41 @@ def settle_graph(raw: RawDataset, self_loops: SelfLoops) -> tuple[CSRGraph, list
     return graph, [*merged, *_loop_notes(undirected, graph, self_loops)]
 
 
-def settle_labels(raw: RawDataset, multi_label: bool | None) -> Labels:
-    """The labels (see `check_labels`). Raises DataError if there are none, or not such ones."""
+def settle_targets(
+    raw: RawDataset, unflagged: Unflagged, multi_label: bool | None
+) -> tuple[Labels, np.ndarray, list[str]]:
+    """The labels (see `check_labels`), the split, int8 (N,), and what to say about nodes that had
+    none. Labels of nodes in no split are not looked at, and stand for nothing afterwards.
+
+    Raises DataError if there is no label or no split, for one that is unsound, for nodes in no
+    split if `unflagged` says so, and if there is nothing to learn from.
+    """
     if raw.labels is None:
         raise DataError(
             f"{raw.path}: no labels, which training and scores need; for outputs alone: "
             f"gaancore predict RUN --data {raw.path}"
         )
-    labels = check_labels(raw.sources["labels"], raw.labels, raw.node_ids, multi_label)
-    return replace(labels, class_names=raw.class_names or labels.class_names)
+    split, notes = _settle_split(raw, unflagged)
+    values = _without_unflagged(raw.labels, split)
+    labels = check_labels(raw.sources["labels"], values, raw.node_ids, multi_label)
+    _expect_something_to_learn(raw, labels, split)
+    return replace(labels, class_names=raw.class_names or labels.class_names), split, notes
 
 
-def settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
-    """The split, int8 (N,), and what to say about nodes that had none; -1: to be dropped.
+def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:
+    """`labels` with a sound one, as another node has it, in the place of each of no split."""
+    flagged = split != UNFLAGGED
+    if flagged.all() or len(labels) != len(split) or labels.dtype.kind not in "biuf":
+        return labels
+    sound = flagged & np.isfinite(labels).reshape(len(labels), -1).all(axis=1)
+    out = labels.copy()
+    out[~flagged] = labels[sound.argmax()]
+    return out
 
-    Raises DataError if there is no split at all, or for a node without one if `unflagged` says so.
-    """
-    expect_option("unflagged", unflagged, ("drop", "train", "error"))
+
+def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
+    """The split, where nodes that have none are UNFLAGGED, and what to say about these."""
+    expect_option("unflagged", unflagged, ("drop", "train", "context", "error"))
     if raw.split is None:
         raise DataError(
             f"{raw.path}: the files name no split; draw one: "
@@ -139,16 +159,20 @@ def settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, lis
     if unflagged == "error":
         raise DataError(
             f"{raw.sources['split']}: {unclaimed.size:,} of {split.size:,} nodes are in no split, "
-            f"first node id {raw.node_ids[unclaimed[0]]}; drop them or take them as training nodes "
-            "(--unflagged drop or train)"
+            f"first node id {raw.node_ids[unclaimed[0]]}; drop them, take them as training nodes, "
+            "or keep them as mere neighbours (--unflagged drop, train or context)"
         )
     if unflagged == "train":
         split[unclaimed] = TRAIN
         return split, [f"{unclaimed.size:,} nodes in no split taken as training nodes"]
+    if unflagged == "context":
+        return split, [
+            f"{unclaimed.size:,} nodes in no split kept as neighbours, not learned from or scored"
+        ]
     return split, [f"{unclaimed.size:,} nodes in no split dropped, with their edges"]
 
 
-def expect_something_to_learn(raw: RawDataset, labels: Labels, split: np.ndarray) -> None:
+def _expect_something_to_learn(raw: RawDataset, labels: Labels, split: np.ndarray) -> None:
     """Raises DataError without training nodes, or if none of them has any of several labels."""
     train = split == TRAIN
     if not train.any():

@@ -35,7 +35,8 @@ def load_reddit(
                  expanded.
     self_loops : `keep` (Reddit has none), `drop`, or `add` one to every node.
     unflagged  : nodes that are in no split: refused (`error`), because public copies differ in
-                 what becomes of them; or `drop` them, or take them as `train` nodes.
+                 what becomes of them; or `drop` them, take them as `train` nodes, or keep them as
+                 `context` (see make_dataset).
     nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
                  the training nodes.
 

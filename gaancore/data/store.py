@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.checks import naming_file
-from gaancore.data.dataset import NodeDataset
+from gaancore.data.dataset import TEST, UNFLAGGED, NodeDataset
 from gaancore.data.files import read_json
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
@@ -169,8 +169,11 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
         or (single and n > 0 and not 0 <= labels.min() <= labels.max() < dataset.num_classes),
         "split": split.dtype != np.int8
         or split.shape != (n,)
-        or (n > 0 and (split[0] < 0 or split[-1] > 2 or bool((split[1:] < split[:-1]).any())))
-        or np.bincount(split, minlength=3).tolist() != meta.get("nodes_per_split"),
+        or (
+            n > 0
+            and (split[0] < UNFLAGGED or split[-1] > TEST or bool((split[1:] < split[:-1]).any()))
+        )
+        or [int(dataset.nodes(s).size) for s in range(3)] != meta.get("nodes_per_split"),
         "graph_id": dataset.graph_ids is not None
         and (dataset.graph_ids.dtype != np.int64 or dataset.graph_ids.shape != (n,)),
         "node_ids": dataset.node_ids.dtype.kind not in "iuU" or dataset.node_ids.shape != (n,),

@@ -59,7 +59,7 @@ class StoreWriter:
             "task": "multi-label" if arrays["labels"].ndim == 2 else "single-label",
             "num_nodes": arrays["indptr"].size - 1,
             "num_arcs": arrays["indices"].size,
-            "nodes_per_split": np.bincount(arrays["split"], minlength=3).tolist(),
+            "nodes_per_split": [int((arrays["split"] == split).sum()) for split in range(3)],
             **facts,
             "files": files,
         }

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.checks import VALUES_AT_A_TIME
-from gaancore.data.dataset import NodeDataset
+from gaancore.data.dataset import TRAIN, UNFLAGGED, NodeDataset
 from gaancore.data.traffic import TrafficDataset
 from gaancore.graph.mapped import forget_pages
 
@@ -16,6 +16,7 @@ SPLITS = ("train", "validation", "test")
 def summarize_nodes(dataset: NodeDataset) -> Facts:
     """Counts of a graph whose nodes have labels, in memory of some bytes a node beside it.
 
+    unflagged    : nodes in no split, which every split sees.
     arcs_seen    : of each split, the arcs of the graph that it sees (see `NodeDataset.view`).
     mean_degree  : of each split, how many neighbours a node of that graph has. Where training sees
                    far fewer than test, a maximum or a sum over neighbours is not what it was.
@@ -26,9 +27,11 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
     graph, sizes = dataset.graph, [int(dataset.nodes(split).size) for split in range(3)]
     degrees = np.diff(graph.indptr)
     arcs = _arcs_seen(dataset)
+    nodes_seen = np.cumsum(sizes) + np.count_nonzero(dataset.split == UNFLAGGED)
     return {
         "nodes": dataset.num_nodes,
         "nodes_per_split": dict(zip(SPLITS, sizes, strict=True)),
+        "unflagged": dataset.num_nodes - sum(sizes),
         "graphs": None if dataset.graph_ids is None else int(np.unique(dataset.graph_ids).size),
         "arcs": dataset.num_edges,
         "self_loops": graph.num_self_loops,
@@ -42,7 +45,7 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
         "arcs_seen": dict(zip(SPLITS, arcs, strict=True)),
         "mean_degree": {
             name: seen / count if count else 0.0
-            for name, seen, count in zip(SPLITS, arcs, np.cumsum(sizes).tolist(), strict=True)
+            for name, seen, count in zip(SPLITS, arcs, nodes_seen.tolist(), strict=True)
         },
         "features": _features(dataset.features),
         "labels": _labels(dataset),
@@ -57,7 +60,7 @@ def _arcs_seen(dataset: NodeDataset) -> list[int]:
     counts = np.zeros(3, np.int64)
     for src, dst in dataset.graph.arcs():
         last = np.maximum(dataset.split[src], dataset.split[dst])
-        counts += np.bincount(last, minlength=3)
+        counts += np.bincount(np.maximum(last, TRAIN), minlength=3)
     return np.cumsum(counts).tolist()
 
 
@@ -81,7 +84,7 @@ def _features(features: np.ndarray) -> Facts:
 
 
 def _labels(dataset: NodeDataset) -> Facts:
-    labels = dataset.labels
+    labels = dataset.labels[dataset.split != UNFLAGGED]
     if dataset.multi_label:
         counts, per_node = labels.sum(axis=0, dtype=np.int64), labels.sum(axis=1, dtype=np.int64)
         more = {"per_node": float(per_node.mean()), "nodes_without": int((per_node == 0).sum())}

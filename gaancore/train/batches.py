@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gaancore.array import Array, to_device
-from gaancore.data.dataset import NodeDataset
+from gaancore.data.dataset import TRAIN, NodeDataset
 from gaancore.data.features import Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
@@ -36,7 +36,8 @@ class Batch:
 class Batches:
     """The steps of every epoch over a training view, each a function of (run seed, epoch, step).
 
-    `batch = "seeds"`: a permutation of all nodes in batches of `batch_size`, the last one short.
+    `batch = "seeds"`: a permutation of `nodes`, the training nodes, in batches of `batch_size`, the
+    last one short.
     `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
     has at least `batch_size` nodes (a rest goes to the last one); their order is drawn each epoch.
     Graphs are those that the files name, else the connected components.
@@ -52,20 +53,20 @@ class Batches:
         self.settings = settings
         self.fanouts = settings.fanouts[:num_layers]
         self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
-        self.num_nodes = view.num_nodes
-        self._whole: dict[int, Block] = {}
+        self.nodes = view.nodes(TRAIN)
+        self._whole: dict[int, list[Block]] = {}
         self._order = (-1, np.zeros(0, np.int64))
 
     @property
     def steps_per_epoch(self) -> int:
-        return len(self.groups) or -(-self.num_nodes // self.settings.batch_size)
+        return len(self.groups) or -(-self.nodes.size // self.settings.batch_size)
 
     def seeds(self, epoch: int, step: int) -> np.ndarray:
         """The nodes whose loss step number `step` of `epoch` is about."""
         drawn, order = self._order
         if drawn != epoch:
             rng = generator(self.settings.seed, "order", epoch)
-            order = rng.permutation(len(self.groups) or self.num_nodes)
+            order = rng.permutation(len(self.groups) or self.nodes)
             self._order = (epoch, order)
         if self.groups:
             return self.groups[order[step]]
@@ -97,14 +98,16 @@ class Batches:
         """The blocks as they are sampled; whole graphs are built once and kept."""
         if not self.fanouts:
             return []
-        if self.groups and all(fanout == -1 for fanout in self.fanouts):
-            # Nothing is drawn, and whole graphs are closed under neighbourhood: one block is all.
-            key = int(seeds[0])
-            if key not in self._whole:
-                self._whole[key] = self.graph.block_of(seeds)
-            return [self._whole[key]] * len(self.fanouts)
         seed = derive_seed(self.settings.seed, "sampler", epoch, step)
-        return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+        if not self.groups or any(fanout != -1 for fanout in self.fanouts):
+            return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+        key = int(seeds[0])
+        if key not in self._whole:  # nothing is drawn
+            if self.nodes.size == self.graph.num_nodes:  # closed under neighbourhood
+                self._whole[key] = [self.graph.block_of(seeds)] * len(self.fanouts)
+            else:
+                self._whole[key] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+        return self._whole[key]
 
 
 def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
@@ -118,7 +121,8 @@ def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
             f"{view.path}: the edge {view.node_ids[a]} - {view.node_ids[b]} leads from graph "
             f"{graph_ids[a]} to graph {graph_ids[b]}; use --batch seeds"
         )
-    order = np.argsort(graph_ids, kind="stable")
+    nodes = view.nodes(TRAIN)
+    order = nodes[np.argsort(graph_ids[nodes], kind="stable")]
     _, starts = np.unique(graph_ids[order], return_index=True)
     groups: list[np.ndarray] = []
     waiting: list[np.ndarray] = []

@@ -62,7 +62,9 @@ class ClassifierRun(Run):
         )
 
     def _steps_between_validations(self) -> int:
-        return self.settings.steps_between_validations(self.view.num_nodes, self.steps_per_epoch)
+        return self.settings.steps_between_validations(
+            self.batches.nodes.size, self.steps_per_epoch
+        )
 
     def train(self) -> dict[str, Any]:
         """Run to the end, with the batches of the next steps made meanwhile. See Run.train."""
@@ -146,7 +148,6 @@ class ClassifierRun(Run):
 
     def _outcome(self) -> dict[str, Any]:
         data = self.dataset
-        majority = majority_scores(
-            self.view.labels, data.labels[data.nodes(TEST)], data.num_classes
-        )
+        learned, scored = (data.labels[data.nodes(split)] for split in (TRAIN, TEST))
+        majority = majority_scores(learned, scored, data.num_classes)
         return {"test": asdict(self.score(TEST)), "majority": asdict(majority)}

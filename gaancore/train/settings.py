@@ -256,7 +256,7 @@ def _check(s: Settings) -> None:
         "batch": ("seeds", "graphs"),
         "self_loops": ("keep", "drop", "add"),
         "normalize": ("none", "standard"),
-        "unflagged": ("drop", "train", "error"),
+        "unflagged": ("drop", "train", "context", "error"),
         "nan": ("error", "zero", "mean"),
     }
     for name, allowed in choices.items():

@@ -36,9 +36,12 @@ def test_it_counts_what_training_would_refuse_or_leave_out(gaancore, tmp_path):
     x = np.array(FEATURES, np.float32)
     x[0] = np.nan
     path = write_npz(tmp_path, x=x, split=np.array([0, -1, 0, 1, 2, 2]))
-    notes = json.loads(gaancore("info", path, "--json").out)["notes"]
+    facts = json.loads(gaancore("info", path, "--json").out)
+    notes = facts["notes"]
+    assert facts["unflagged"] == 1
+    assert "in no split" in gaancore("info", path).out
     assert "2 features that are NaN replaced by 0" in notes
-    assert "1 nodes in no split dropped, with their edges" in notes
+    assert "1 nodes in no split kept as neighbours, not learned from or scored" in notes
 
 
 def test_it_is_given_as_json(gaancore, tmp_path):

@@ -217,7 +217,13 @@ def test_nodes_in_no_split_are_those_of_no_split_elsewhere(tmp_path):
     write_tables(tmp_path, [[*NODES[0][:4], ""], *NODES[1:]])
     assert load_reddit(tmp_path, unflagged="drop").node_ids.tolist() == ["n2", "007", "7"]
     assert load_reddit(tmp_path, unflagged="train").split.tolist() == [0, 2, 1, 0]
+    assert load_reddit(tmp_path, unflagged="context").split.tolist() == [-1, 2, 1, 0]
     assert "1 of 4 nodes are in no split, first node id n7" in refusal_of(tmp_path)
+    at = HEADER.index("label")
+    unknown = [*NODES[0][:4], ""]
+    unknown[at] = ""  # neither split nor label
+    write_tables(tmp_path, [unknown, *NODES[1:]])
+    assert load_reddit(tmp_path, unflagged="context").num_nodes == 4
     write_tables(tmp_path, [[*row[:4], ""] for row in NODES])
     assert "the files name no split; draw one: gaancore convert" in refusal_of(tmp_path)
 

@@ -219,7 +219,7 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
     path = write_npz(tmp_path)
     with pytest.raises(SettingsError, match="self_loops: expected one of keep, drop, add"):
         load_ppi(path, self_loops="maybe")  # type: ignore[arg-type]
-    with pytest.raises(SettingsError, match="unflagged: expected one of drop, train, error"):
+    with pytest.raises(SettingsError, match="unflagged: expected one of drop, train, context"):
         load_ppi(path, unflagged="maybe")  # type: ignore[arg-type]
 
 

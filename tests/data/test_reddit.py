@@ -65,7 +65,7 @@ def test_arcs_one_way_are_given_both_directions(tmp_path: Path) -> None:
 
 def test_a_node_of_no_type_is_in_no_split_and_needs_a_choice(tmp_path: Path) -> None:
     write_reddit(tmp_path, data={"node_types": np.array([1, 0, 1, 2, 3, 3])})
-    with pytest.raises(DataError, match=r"1 of 6 nodes .* first node id 51; drop them or take"):
+    with pytest.raises(DataError, match=r"1 of 6 nodes .* first node id 51; drop them, take"):
         load_reddit(tmp_path)
     assert load_reddit(tmp_path, unflagged="drop").node_ids.tolist() == [50, 52, 53, 54, 55]
     assert load_reddit(tmp_path, unflagged="train").split.tolist() == SPLIT

@@ -92,7 +92,8 @@ def test_a_random_graph_comes_back_as_it_is_loaded_but_for_the_order(tmp_path: P
         split=rng.integers(-1, 3, 80),
     )
     raw = read_layout(source)
-    for unflagged in ("drop", "train"):
+    said = {"drop": "dropped", "train": "taken", "context": "kept as neighbours"}
+    for unflagged, word in said.items():
         loaded = make_dataset(raw, name="small", multi_label=False, unflagged=unflagged)
         opened = convert(source, tmp_path / unflagged, unflagged=unflagged)
         order = np.argsort(loaded.split, kind="stable")
@@ -103,12 +104,16 @@ def test_a_random_graph_comes_back_as_it_is_loaded_but_for_the_order(tmp_path: P
         assert opened.num_edges == loaded.num_edges
         assert opened.num_classes == loaded.num_classes == 4
         assert "classes 2 to 5 renumbered 0 to 3" in opened.notes
-        assert any(("dropped" if unflagged == "drop" else "taken") in n for n in opened.notes)
+        assert any(word in note for note in opened.notes)
+        assert (opened.split.min() == -1) == (unflagged == "context")
+        for split in range(3):
+            views = [dataset.view(split)[0] for dataset in (opened, loaded)]
+            assert arcs_by_id(views[0]) == arcs_by_id(views[1])
 
 
 def test_nodes_in_no_split_are_refused_unless_the_choice_is_made(tmp_path: Path) -> None:
     source = write_npz(tmp_path, split=np.array([0, -1, 0, 1, 2, -1]))
-    with pytest.raises(DataError, match=r"2 of 6 nodes .* node id 1; .*--unflagged drop or train"):
+    with pytest.raises(DataError, match=r"2 of 6 nodes .* node id 1; .*--unflagged drop, train"):
         convert(source, tmp_path / "store")
     assert not (tmp_path / "store").exists()
 

@@ -19,12 +19,12 @@ from gaancore.data.summary import SPLITS, summarize_nodes, summarize_traffic
 def drawn(graph, seed: int) -> NodeDataset:
     rng = np.random.default_rng(seed)
     n = graph.num_nodes
-    labels, split = rng.integers(0, 2, (n, 3)), rng.integers(0, 3, n)
+    labels, split = rng.integers(0, 2, (n, 3)), rng.integers(-1, 3, n)
     labels[0], split[0] = 1, 0
     features = rng.integers(0, 2, (n, 2)).astype(np.float32)
     sources = dict.fromkeys(("features", "labels", "split"), "drawn")
     raw = RawDataset("drawn", graph, features, labels, split, np.arange(n), sources)
-    return make_dataset(raw, name="drawn", multi_label=True)
+    return make_dataset(raw, name="drawn", multi_label=True, unflagged="context")
 
 
 def neighbours(dataset: NodeDataset, node: int) -> list[int]:
@@ -40,6 +40,7 @@ def test_nodes_arcs_and_degrees(graph, seed):
     split = dataset.split.tolist()
     assert found["nodes"] == n
     assert found["nodes_per_split"] == {name: split.count(s) for s, name in enumerate(SPLITS)}
+    assert found["unflagged"] == split.count(-1)
     assert found["arcs"] == sum(map(len, rows))
     assert found["self_loops"] == sum(node in row for node, row in enumerate(rows))
     assert found["isolated"] == sum(not set(row) - {node} for node, row in enumerate(rows))
@@ -63,12 +64,13 @@ def test_features_and_several_labels(graph, seed):
     constant = sum(len(set(column)) == 1 for column in columns)
     zero_rows = sum(not any(row) for row in rows)
     assert found["features"] == {"count": 2, "constant": constant, "zero_rows": zero_rows}
-    counts = [sum(row[label] for row in dataset.labels.tolist()) for label in range(3)]
+    known = [row for row, s in zip(dataset.labels.tolist(), dataset.split, strict=True) if s >= 0]
+    counts = [sum(row[label] for row in known) for label in range(3)]
     labels = found["labels"]
     assert labels["commonest"] == [counts.index(max(counts)), max(counts)]
     assert labels["rarest"] == [counts.index(min(counts)), min(counts)]
-    assert labels["per_node"] == pytest.approx(sum(counts) / dataset.num_nodes)
-    assert labels["nodes_without"] == sum(not any(row) for row in dataset.labels.tolist())
+    assert labels["per_node"] == pytest.approx(sum(counts) / len(known))
+    assert labels["nodes_without"] == sum(not any(row) for row in known)
 
 
 def test_one_class_a_node():
