@@ -61,7 +61,7 @@ def test_a_run_prints_its_data_its_notes_its_model_and_its_scores(gaancore, data
     outcome = gaancore("train", "--data", data, *OPTIONS, "--out", "run")
     assert (outcome.code, outcome.err) == (0, "")
     expected, dataset = record(tmp_path / "run"), small_dataset()
-    counts = f"{dataset.num_nodes} nodes, {dataset.num_edges} arcs, 6 features, 5 labels"
+    counts = f"{dataset.num_nodes} nodes, {dataset.num_edges} arcs, 6 features, 5 classes"
     assert outcome.lines[0] == (
         f"data: {data}: {counts}; train 72, validation 24, test 24 nodes"
     )  # fmt: skip
