@@ -1,11 +1,13 @@
 """Numba's `njit` as this project uses it: releases the GIL, cached on disk where possible."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
 
-COMPILED = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+config: Any = numba.config
+COMPILED = not config.DISABLE_JIT
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -19,7 +21,21 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: jit(f, **options)
     options = {"nogil": True, "error_model": "numpy", **options}
+    before = config.CACHE_DIR
+    config.CACHE_DIR = before or _cache_folder()
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:
         return numba.njit(**options)(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def _cache_folder() -> str:
+    """In the user's cache, and not beside the sources as is Numba's way: pip, which did not put
+    machine code there, would leave it behind, and with it a package without modules.
+
+    Empty without a home: Numba then looks for a place itself.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return "" if home.startswith("~") else os.path.join(home, "gaancore", "numba")
