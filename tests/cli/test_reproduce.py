@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,9 @@ def start(*arguments: object, folder: Path) -> subprocess.Popen[bytes]:
         env=os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=partial(
+            signal.signal, signal.SIGINT, signal.SIG_DFL
+        ),  # a shell's job ignores it
     )
 
 
