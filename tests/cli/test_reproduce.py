@@ -33,15 +33,14 @@ def children_import_this_checkout(monkeypatch):
 def start(*arguments: object, folder: Path) -> subprocess.Popen[bytes]:
     """`gaancore ARGUMENTS` on the CPU as a process in `folder`."""
     environment = {"PYTHONPATH": str(CHECKOUT), "GAANCORE_DATA": str(folder / "none")}
+    heed_ctrl_c = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's job does not
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, *map(str, arguments), "--device", "cpu"],
         cwd=folder,
         env=os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=partial(
-            signal.signal, signal.SIGINT, signal.SIG_DFL
-        ),  # a shell's job ignores it
+        preexec_fn=heed_ctrl_c,
     )
 
 
