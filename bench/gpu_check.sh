@@ -25,7 +25,7 @@ step() {
     echo "$name: exit code $code, $((SECONDS - begun)) s; $(tail -n 1 "$out/$name.log")"
 }
 
-timeout 60 "${gaancore[@]}" doctor --json >"$out/doctor.json" || failed=1
+timeout 50 "${gaancore[@]}" doctor --json >"$out/doctor.json" || failed=1
 reason=$("$python" -c 'import json, sys; print(json.load(sys.stdin)["gpu"]["reason"])' \
     <"$out/doctor.json") || { echo "the doctor failed: see $out/doctor.json"; exit 1; }
 if [ -n "$reason" ]; then
@@ -35,14 +35,14 @@ fi
 
 step tests 150 "$python" -m pytest -m gpu -p no:cacheprovider
 if command -v compute-sanitizer >/dev/null; then
-    step sanitizer 90 compute-sanitizer --error-exitcode 1 \
+    step sanitizer 70 compute-sanitizer --error-exitcode 1 \
         "$python" -m pytest -m gpu -p no:cacheprovider tests/cuda
 else
     echo "sanitizer: compute-sanitizer is not installed: left out"
 fi
-step bench 90 "$python" bench/segment_ops.py --device cuda --json "$out/segment_ops.json" \
+step bench 70 "$python" bench/segment_ops.py --device cuda --json "$out/segment_ops.json" \
     --plot "$out/roofline.png"
-step train 80 "${gaancore[@]}" train --task ppi --batch graphs --epochs 20 --quiet \
+step train 70 "${gaancore[@]}" train --task ppi --batch graphs --epochs 20 --quiet \
     --device cuda --out "$out/ppi-$(date +%H%M%S)"
 step forecast 60 "${gaancore[@]}" train --task metr-la --epochs 1 --quiet \
     --device cuda --out "$out/metr-la-$(date +%H%M%S)"

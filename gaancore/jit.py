@@ -38,4 +38,4 @@ def _cache_folder() -> str:
     Empty without a home: Numba then looks for a place itself.
     """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return "" if home.startswith("~") else os.path.join(home, "gaancore", "numba")
+    return os.path.join(home, "gaancore", "numba") if os.path.isabs(home) else ""

@@ -10,8 +10,6 @@ import pytest
 PROGRAM = """
 import numba
 import numpy as np
-from gaancore import threads
-from gaancore.jit import jit
 from gaancore.kernels import cpu
 before = numba.config.CACHE_DIR
 cpu.matmul(np.ones((3, 2)), np.ones((2, 3)))

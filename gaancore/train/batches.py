@@ -39,7 +39,8 @@ class Batches:
     `batch = "seeds"`: a permutation of `nodes`, the training nodes, in batches of `batch_size`, the
     last one short.
     `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
-    has at least `batch_size` nodes (a rest goes to the last one); their order is drawn each epoch.
+    has at least `batch_size` training nodes (a rest goes to the last one); their order is drawn
+    each epoch.
     Graphs are those that the files name, else the connected components.
     Raises DataError for whole graphs if an edge leads from one to another.
     """

@@ -16,7 +16,7 @@ from gaancore.tensor import Tensor
 
 # Of a piece, at most (but at least one sequence): fewer cost time in Python, more memory
 ROWS = 640
-ROWS_ON_CUDA = 4096  # about 2.5 GB of GaAN at the paper's widths; not yet timed on a GPU
+ROWS_ON_CUDA = 4096  # about 2.4 GB of GaAN, going by what a row takes on a CPU; untried on a GPU
 
 
 def pieces(count: int, rows: int, device: str = "cpu") -> list[slice]:

@@ -113,7 +113,7 @@ def test_whatever_their_labels_are_a_run_ends_with_the_same_bits(tmp_path, mode)
     assert contents(tmp_path / "others") == contents(tmp_path / "unknown")
 
 
-def test_they_change_what_is_learned_and_predicted(tmp_path):
+def test_they_change_what_is_learned(tmp_path):
     kept, dropped = small_dataset(), small_dataset("drop")
     states = [
         trained(tmp_path / name, dataset, "seeds").model.state()
