@@ -15,13 +15,14 @@ from gaancore.reproduce.parameters import parameters_report
 from gaancore.reproduce.report import changed_settings, table_report
 from gaancore.reproduce.runs import TableRun, plan, runs_folder
 from gaancore.reproduce.sizes import datasets_report, sampling_report
-from gaancore.reproduce.tables import TABLES, Row, rows_of, seeds_of
+from gaancore.reproduce.tables import TABLES, Row, expect_common, rows_of, seeds_of
 from gaancore.reproduce.written import draw_gates, draw_report, expect_same_data, write_report
 from gaancore.threads import get_num_threads
 from gaancore.train.checkpoint import write_whole
 from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.process import prepare_process
 from gaancore.train.record import AnySettings, default_settings, describe_data
+from gaancore.train.settings import read_config
 from gaancore.train.speed_forecaster import with_known_features
 
 from .data import TASKS, load, settings_for
@@ -30,6 +31,7 @@ from .show import JobsDisplay
 
 OUT = "reproduced"
 Dataset = NodeDataset | TrafficDataset
+Layer = tuple[str, dict[str, Any]]
 
 
 @click.command(short_help="Run a table of the paper and write it beside the paper's numbers.")
@@ -53,8 +55,13 @@ Dataset = NodeDataset | TrafficDataset
     help="Which reading of the paper.  [default: the task's]",
 )  # fmt: skip
 @click.option(
+    "--config", metavar="FILE",
+    help="Settings for every row, from a TOML file or a shipped recipe; the report names them."
+    "  [default: none]",
+)  # fmt: skip
+@click.option(
     "--set", "assignments", multiple=True, metavar="NAME=VALUE",
-    help="Change a setting of every row; the report says so.  [default: none]",
+    help="Change a setting of every row; wins over --config.  [default: none]",
 )  # fmt: skip
 @click.option(
     "--out", metavar="DIR", default=OUT, show_default=True, help="Folder of runs and reports."
@@ -95,13 +102,15 @@ def reproduce(table: str, **options: Any) -> int:
         raise SettingsError(f"--task: table {table} is of {', '.join(tasks)}, got {task}")
     if table == "datasets":
         return _datasets([options["task"]] if options["task"] else tasks, options["data"], out)
-    dataset = load(options["data"], _asked(options, task))
+    layers = _given(options)
+    dataset = load(options["data"], default_settings(task, *layers))
     facts = describe_data(dataset)
     expect_same_data(out, table, task, facts["checksum"])
     if table == "sampling":
         assert isinstance(dataset, NodeDataset)
         return _written(write_report(sampling_report(task, dataset), out))
-    return _trained(table, task, dataset, facts, out, options)
+    expect_common(table, rows_of(table, task), *layers)
+    return _trained(table, task, dataset, facts, out, options, layers)
 
 
 def _params(out: Path) -> int:
@@ -120,14 +129,27 @@ def _datasets(tasks: Any, path: str | None, out: Path) -> int:
     return _written(write_report(datasets_report(found), out))
 
 
-def _trained(
-    table: str, task: str, dataset: Dataset, facts: dict[str, Any], out: Path, options: Any
-) -> int:
-    changes = given_assignments(options["assignments"])
-    variant = {"variant": options["variant"]} if options["variant"] else {}
+def _given(options: dict[str, Any]) -> list[Layer]:
+    """What is to hold for every row, weakest first: (where it stands, {setting: value})."""
+    layers = [("--set", given_assignments(options["assignments"]))]
+    if options["config"]:
+        layers.insert(0, (options["config"], read_config(options["config"])))
+    return layers
 
-    def settings_of(row: Row, seed: int, changes: dict[str, Any] = changes) -> AnySettings:
-        layers = [(row.name, row.settings), ("--set", changes), ("", variant | {"seed": seed})]
+
+def _trained(
+    table: str,
+    task: str,
+    dataset: Dataset,
+    facts: dict[str, Any],
+    out: Path,
+    options: Any,
+    given: list[Layer],
+) -> int:
+    reading = [("--variant", {"variant": options["variant"]})] if options["variant"] else []
+
+    def settings_of(row: Row, seed: int, given: list[Layer] = given) -> AnySettings:
+        layers = [(row.name, row.settings), *given, *reading, ("", {"seed": seed})]
         named = any("epochs" in values for _, values in layers)
         settings = settings_for(dataset, default_settings(task, *layers), epochs_named=named)
         if isinstance(settings, ForecastSettings):
@@ -143,13 +165,13 @@ def _trained(
     changed = dict.fromkeys(
         change
         for row in rows
-        for change in changed_settings(settings_of(row, 0), settings_of(row, 0, {}))
+        for change in changed_settings(settings_of(row, 0), settings_of(row, 0, []))
     )
     display = JobsDisplay()
     failed = interrupted = False
     if not options["report_only"]:
         wanted = [run for run in runs if run.row in asked]
-        failed, interrupted = _work(task, wanted, out, options, display)
+        failed, interrupted = _work(task, wanted, out, options, [*given, *reading], display)
     command = _command(table, task, options)
     report = table_report(table, task, rows, runs, facts, list(changed), command)
     pictures = draw_report(report, runs, out)
@@ -162,20 +184,24 @@ def _trained(
 
 
 def _work(
-    task: str, runs: list[TableRun], out: Path, options: Any, display: JobsDisplay
+    task: str,
+    runs: list[TableRun],
+    out: Path,
+    options: Any,
+    given: list[Layer],
+    display: JobsDisplay,
 ) -> tuple[bool, bool]:
     """Do the runs; returns whether one failed, and whether Ctrl-C came."""
     process = ["--device", options["device"], "--prefetch", str(options["prefetch"]), "--quiet"]
     process += ["--threads", str(max(1, get_num_threads() // options["jobs"]))]
     if options["data"]:
         process += ["--data", options["data"]]
-    variant = [f"--variant={options['variant']}"] if options["variant"] else []
-    sets = [f"--set={assignment}" for assignment in options["assignments"]]
 
     def arguments(run: TableRun) -> list[str]:
-        own = [f"--set={name}={_text(value)}" for name, value in run.row.settings.items()]
+        layers = [run.row.settings, *(changes for _, changes in given)]
+        sets = [f"--set={name}={_text(layer[name])}" for layer in layers for name in layer]
         where = ["--task", task, "--seed", str(run.seed), "--out", str(run.folder.path)]
-        return [*where, *own, *sets, *variant, *process]
+        return [*where, *sets, *process]
 
     jobs = Jobs(
         arguments=arguments,
@@ -197,14 +223,10 @@ def _text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _asked(options: dict[str, Any], task: str) -> AnySettings:
-    return default_settings(task, ("--set", given_assignments(options["assignments"])))
-
-
 def _command(table: str, task: str, options: dict[str, Any]) -> str:
     """What does the rest; folders of this machine left out."""
     words = ["gaancore", "reproduce", table, "--task", task]
-    for name in ("data", "out"):
+    for name in ("data", "out", "config"):
         if options[name] and options[name] != OUT:
             words += [f"--{name}", Path(options[name]).name]
     for name in ("seeds", "variant"):

@@ -62,6 +62,25 @@ def rows_of(table: str, task: str, names: Sequence[str] = ()) -> list[Row]:
     return [known[name] for name in names] if names else rows
 
 
+def expect_common(table: str, rows: Sequence[Row], *layers: tuple[str, dict[str, Any]]) -> None:
+    """Raise SettingsError for a change that is not for every row: of what rows differ in, or seed.
+
+    layers : (what to blame in an error, such as an option; {setting: value}).
+    """
+    differing = {name for row in rows for name in row.settings} - {"task"}
+    for where, changes in layers:
+        for name in changes:
+            if name in differing:
+                raise SettingsError(
+                    f"{where}: {name}: the rows of table {table} differ in it; choose among them "
+                    "with --rows"
+                )
+            if name == "seed":
+                raise SettingsError(
+                    f"{where}: seed: each row is run with seeds 0, 1, ...; --seeds says how many"
+                )
+
+
 def read_rows(table: str) -> list[Row]:
     """Every row of a table, sorted by model as the paper lists them, then by name."""
     folder = resources.files("gaancore.reproduce") / "rows" / table

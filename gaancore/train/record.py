@@ -127,7 +127,15 @@ class RunFolder:
 
 
 def default_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> AnySettings:
-    """The settings of a task as the paper has them, with the changes of `layers`."""
+    """The settings of a task as the paper has them, with the changes of `layers`.
+
+    Raises SettingsError for a change that is not valid, or that is of another task.
+    """
+    for where, changes in layers:
+        if (other := changes.get("task", task)) != task:
+            raise SettingsError(
+                f"{where}: task: got {other!r}, but the task is {task}; name it with --task"
+            )
     if task == "metr-la":
         return with_changes(ForecastSettings(), *layers)
     return task_settings(task, *layers)

@@ -13,6 +13,7 @@ REFUSED = {
     "missing data": (["--data", "nowhere"], "nowhere: no such file or folder"),
     "a set without a value": (["--set", "lr"], "--set: expected NAME=VALUE, got 'lr'"),
     "an unknown setting": (["--set", "rate=1"], "--set: rate: no such setting; known: task, "),
+    "another task": (["--set", "task=reddit"], "--set: task: got 'reddit', but the task is ppi;"),
     "text for a number": (["--set", "lr=fast"], "--set: lr: expected a number, got 'fast'"),
     "garbage fan-outs": (["--fanouts", "a,b"], "--fanouts: fanouts: expected numbers such as"),
     "a low fan-out": (["--fanouts=-3,1"], "--fanouts: fanouts: expected -1 (all) or 0 and more"),

@@ -143,6 +143,18 @@ def test_a_table_is_added_to_row_by_row(gaancore, data, tmp_path):
     assert f"- avg-pool against fnn: {word} by" in page
 
 
+def test_a_config_holds_for_every_row_and_set_wins_over_it(gaancore, data, tmp_path):
+    lines = [f"{option.removeprefix('--set=')}\n" for option in TINY]
+    (tmp_path / "tiny.toml").write_text("".join(lines) + "dropout = 0.3\nlr = 0.5", "utf-8")
+    given = ["--config", "tiny.toml", "--set", "lr=0.02", "--data", data]
+    assert gaancore("reproduce", "main", *given, "--seeds", "1", "--rows", "fnn,gaan").code == 0
+    for name in ("fnn", "gaan"):
+        (path,) = tmp_path.glob(f"reproduced/runs/*/{name}-released-seed0/record.json")
+        settings = json.loads(path.read_text(encoding="utf-8"))["settings"]
+        assert (settings["model"], settings["dropout"], settings["lr"]) == (name, 0.3, 0.02)
+    assert "--config tiny.toml" in report(tmp_path / "reproduced")["command"]
+
+
 def test_tables_share_runs_with_the_same_settings(gaancore, data, tmp_path):
     options = ["--data", data, "--seeds", "1", *TINY, "--out", "out"]
     assert gaancore("reproduce", "main", "--rows", "gaan", *options).code == 0
@@ -337,6 +349,32 @@ class TestRefusals:
     def test_a_task_that_a_table_has_not(self, refused):
         line = refused("reproduce", "traffic", "--task", "ppi")
         assert line == "--task: table traffic is of metr-la, got ppi"
+
+    @pytest.mark.parametrize(
+        ("table", "change", "words"),
+        [
+            ("main", "model=gaan", "model: the rows of table main differ in it; choose among"),
+            ("ablation", "num_heads=2", "num_heads: the rows of table ablation differ in it"),
+            ("out-dim", "out_dim=64", "out_dim: the rows of table out-dim differ in it"),
+            ("traffic", "model=gaan", "model: the rows of table traffic differ in it"),
+            ("main", "seed=3", "seed: each row is run with seeds 0, 1, ...; --seeds says how many"),
+            ("main", "task=reddit", "task: got 'reddit', but the task is ppi; name it with --task"),
+        ],
+    )
+    @pytest.mark.parametrize("where", ["--set", "file.toml"])
+    def test_a_change_of_what_is_no_setting_of_the_whole_table(
+        self, refused, tmp_path, table, change, words, where
+    ):
+        if where == "--set":
+            options = ["--set", change]
+        else:
+            name, value = change.split("=")
+            text = value if value.isdigit() else f'"{value}"'
+            (tmp_path / where).write_text(f"{name} = {text}\n", encoding="utf-8")
+            options = ["--config", where]
+        line = refused("reproduce", table, *options, "--out", "out")
+        assert line.startswith(f"{where}: {words}")
+        assert not (tmp_path / "out").exists()
 
     def test_data_that_are_gone(self, main_table, refused, data, tmp_path):
         data.rename(tmp_path / "moved.npz")
