@@ -71,6 +71,7 @@ def load(
             start=s.start or None,
             graph_kind=s.graph_kind,
             self_loops=s.self_loops,
+            null_value=s.null_reading,
         )
     load_nodes = load_reddit if s.task == "reddit" else load_ppi
     return load_nodes(source, self_loops=s.self_loops, unflagged=s.unflagged, nan=s.nan)

@@ -52,6 +52,8 @@ _SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("graph", "--graph", str, "File of the roads.  [default: found beside the speeds]"),
     ("sensor_ids", "--sensor-ids", str, "File of sensor ids.  [default: found beside the speeds]"),
     ("start", "--start", str, "Time of the first row.  [default: what the file says]"),
+    ("null_value", "--null-value", str,
+     "The reading that means missing, beside an empty cell; none: there is no such reading."),
     ("graph_kind", "--graph-kind", click.Choice(("undirected", "directed")),
      "Roads in both directions, or as the file has them."),
     ("self_loops", "--self-loops", click.Choice(("keep", "drop", "add")),

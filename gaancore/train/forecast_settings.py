@@ -1,5 +1,6 @@
 """Every choice of a forecasting run, with the paper's value and its place as the default."""
 
+import math
 from dataclasses import dataclass
 
 from gaancore.data.raw_traffic import GraphKind, SelfLoops
@@ -59,6 +60,7 @@ class ForecastSettings:
     start: str = ""
     graph_kind: GraphKind = "undirected"
     self_loops: SelfLoops = "drop"
+    null_value: str = "0"  # the reading that means missing, beside an empty one; or "none"
 
     def __post_init__(self) -> None:
         choices = {
@@ -86,6 +88,15 @@ class ForecastSettings:
                 raise SettingsError(
                     f"features: expected any of {', '.join(known)}, got {feature!r}"
                 )
+        if self.null_value != "none" and not _is_finite(self.null_value):
+            raise SettingsError(
+                f"null_value: expected a number such as 0 or -1, or none, got {self.null_value!r}"
+            )
+
+    @property
+    def null_reading(self) -> float | None:
+        """`null_value` as a number; None if no reading means missing."""
+        return None if self.null_value == "none" else float(self.null_value)
 
     @property
     def keys_per_head(self) -> int:
@@ -96,3 +107,10 @@ class ForecastSettings:
     def values_per_head(self) -> int:
         """d_v."""
         return self.value_dim or (128 if self.model in ("avg-pool", "max-pool") else 16)
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

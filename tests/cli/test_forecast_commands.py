@@ -74,6 +74,24 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
     assert svg.startswith("<?xml")
 
 
+@pytest.mark.parametrize("null_value", ["0", "-1", "none"])
+def test_the_reading_that_means_missing_can_be_named(gaancore, roads, tmp_path, null_value):
+    lines = (roads / "speeds.csv").read_text(encoding="utf-8").splitlines()
+    cells = [line.split(",") for line in lines]
+    for row in (3, 4):
+        cells[row][1] = "-1"
+    (roads / "speeds.csv").write_text("\n".join(map(",".join, cells)), encoding="utf-8")
+    options = [*OPTIONS, "--null-value", null_value, "--out", "run"]
+    assert gaancore("train", "--task", "metr-la", "--data", roads, *options).code == 0
+    record = json.loads((tmp_path / "run" / "record.json").read_text(encoding="utf-8"))
+    speeds = small_roads().speeds
+    zeros = np.count_nonzero(speeds == 0)
+    assert zeros > 2
+    missing = {"0": zeros, "-1": 2, "none": 0}[null_value]
+    assert round(record["data"]["missing_share"] * speeds.size) == missing
+    assert gaancore("evaluate", "run").code == 0  # reads the files as the run did
+
+
 def test_the_learning_curves_need_no_data(gaancore, refused, roads, tmp_path):
     gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
     roads.rename(tmp_path / "moved")

@@ -188,6 +188,8 @@ def test_features_are_what_the_data_know_and_the_variant_asks_for(tmp_path):
         ({"horizon": 0}, "horizon: expected 1 or more"),
         ({"teacher_decay": -1.0}, "teacher_decay: expected 0 or more"),
         ({"scaler": "robust"}, "scaler: expected one of global, per-sensor"),
+        ({"null_value": "nan"}, "null_value: expected a number such as 0 or -1, or none"),
+        ({"null_value": "zero"}, "null_value: expected a number such as 0 or -1, or none"),
         ({"lr": 0.0}, "lr: expected 0 < lr_floor <= lr"),
     ],
 )
