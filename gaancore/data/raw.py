@@ -130,7 +130,15 @@ def settle_targets(
     values = _without_unflagged(raw.labels, split)
     labels = check_labels(raw.sources["labels"], values, raw.node_ids, multi_label)
     _expect_something_to_learn(raw, labels, split)
-    return replace(labels, class_names=raw.class_names or labels.class_names), split, notes
+    return replace(labels, class_names=_class_names(raw, labels)), split, notes
+
+
+def _class_names(raw: RawDataset, labels: Labels) -> tuple[str, ...] | None:
+    """The files' names of the classes; there may be more, of which no node in a split has one."""
+    if raw.class_names is None:
+        return labels.class_names
+    numbers = labels.class_names or range(labels.num_classes)  # where a name stands in the files
+    return tuple(raw.class_names[int(number)] for number in numbers)
 
 
 def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:

@@ -189,6 +189,23 @@ def test_classes_are_sorted_as_numbers_or_as_text(tmp_path, classes, names):
     assert dataset.num_classes == len(names)
 
 
+@pytest.mark.parametrize("unflagged", ["drop", "context"])
+@pytest.mark.parametrize("alone", ["ant", "dog", "cow"])  # the first, the last, between the others
+def test_a_class_that_only_nodes_in_no_split_have_takes_no_name_from_another(
+    tmp_path, alone, unflagged
+):
+    others = [row for row in NODES if row[3] != alone]
+    dataset = load_reddit(
+        write_tables(tmp_path, [["n9", "8", "9", alone, ""], *others], [["n7", "n9"]]),
+        unflagged=unflagged,
+    )
+    names = dataset.class_names
+    assert names is not None
+    assert len(names) == dataset.num_classes
+    scored = dataset.split >= 0
+    assert [names[label] for label in dataset.labels[scored]] == [row[3] for row in others]
+
+
 def test_several_labels_are_columns_of_0_and_1(tmp_path):
     dataset = load_ppi(write_csv(tmp_path))
     assert dataset.class_names == ("x", "y", "z")
