@@ -18,7 +18,7 @@ from gaancore.train.build import Model, build_model
 from gaancore.train.checkpoint import Groups
 from gaancore.train.heads import HeadValues, gate_values, summary
 from gaancore.train.inference import infer, infer_sampled
-from gaancore.train.metrics import Scores, f1_scores, majority_scores
+from gaancore.train.metrics import Counts, Scores, class_counts, majority_scores
 from gaancore.train.prefetch import Prefetch
 from gaancore.train.record import describe_data
 from gaancore.train.run import Run
@@ -124,8 +124,13 @@ class ClassifierRun(Run):
         return self._views[split]
 
     def score(self, split: int) -> Scores:
-        """F1 of the nodes of `split`, from the neighbourhoods that this split may see: whole ones,
-        or drawn once for all validations where `eval_fanouts` asks for that."""
+        """F1 of the nodes of `split`, see `counts`."""
+        return self.counts(split).scores()
+
+    def counts(self, split: int) -> Counts:
+        """What is predicted and what is so of the nodes of `split`, by class, from the
+        neighbourhoods that this split may see: whole ones, or drawn once for all validations where
+        `eval_fanouts` asks for that."""
         view = self._seen_for(split)
         nodes, features, s = view.nodes(split), self._features(view), self.settings
         if all(fanout == -1 for fanout in s.eval_fanouts) or not self.model.num_steps:
@@ -141,7 +146,7 @@ class ClassifierRun(Run):
                 seed=s.seed,
                 prefetch=self.prefetch,
             )
-        return f1_scores(logits, view.labels[nodes])
+        return class_counts(logits, view.labels[nodes])
 
     def _features(self, view: NodeDataset) -> Features:
         return Features(view.features, *self.normalization)

@@ -1,4 +1,5 @@
-"""F1 scores from counts summed over everything that is scored, never averaged over batches."""
+"""Precision, recall and F1 from counts summed over everything that is scored, never averaged over
+batches."""
 
 from dataclasses import dataclass
 
@@ -18,8 +19,60 @@ class Scores:
     macro_f1: float
 
 
-def f1_scores(logits: np.ndarray, labels: np.ndarray) -> Scores:
-    """F1 of predictions against truth.
+@dataclass(frozen=True)
+class ClassScores:
+    """Of one class or label, from its true and false positives and its false negatives:
+
+    precision : TP / (TP + FP), the share that is right of the nodes it is predicted of.
+    recall    : TP / (TP + FN), the share that is found of the nodes that have it.
+    f1        : 2 TP / (2 TP + FP + FN), the harmonic mean of both.
+    support   : TP + FN, the nodes that have it.
+
+    0 / 0 is 0: precision if it is never predicted, recall if no node has it, F1 if both.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    support: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many nodes, of each of C classes or labels; (C,) integers, all 0 if there are no nodes.
+
+    hits      : those that have it and of which it is predicted, TP.
+    predicted : those of which it is predicted, TP + FP.
+    support   : those that have it, TP + FN.
+    """
+
+    hits: np.ndarray
+    predicted: np.ndarray
+    support: np.ndarray
+
+    def scores(self) -> Scores:
+        """F1 of all classes together."""
+        micro = _share(2 * self.hits.sum(), self.predicted.sum() + self.support.sum())
+        return Scores(micro_f1=float(micro), macro_f1=float(self._f1.mean()))
+
+    def per_class(self) -> list[ClassScores]:
+        """The scores of each class by itself."""
+        precision, recall = _share(self.hits, self.predicted), _share(self.hits, self.support)
+        columns = [x.tolist() for x in (precision, recall, self._f1, self.support)]
+        return [ClassScores(*row) for row in zip(*columns, strict=True)]
+
+    @property
+    def _f1(self) -> np.ndarray:
+        return _share(2 * self.hits, self.predicted + self.support)
+
+
+def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """part / whole; 0 where whole is, of which nothing can be a part."""
+    return part / np.maximum(whole, 1)
+
+
+def class_counts(logits: np.ndarray, labels: np.ndarray) -> Counts:
+    """Predictions against truth.
 
     logits (N, C); labels (N, C) of 0 and 1: a label is predicted where its logit is > 0 (its
     probability > 1/2); or labels (N,) classes below C: the largest logit is predicted, and micro-F1
@@ -38,11 +91,12 @@ def f1_scores(logits: np.ndarray, labels: np.ndarray) -> Scores:
         classes = np.arange(logits.shape[1])
         predicted = logits.argmax(axis=1)[:, None] == classes
         truth = labels[:, None] == classes
-    hits = np.count_nonzero(predicted & truth, axis=0)
-    marks = np.count_nonzero(predicted, axis=0) + np.count_nonzero(truth, axis=0)
-    per_class = 2 * hits / np.maximum(marks, 1)
-    micro = 2 * int(hits.sum()) / max(int(marks.sum()), 1)
-    return Scores(micro_f1=micro, macro_f1=float(per_class.mean()))
+    return Counts(*(np.count_nonzero(x, axis=0) for x in (predicted & truth, predicted, truth)))
+
+
+def f1_scores(logits: np.ndarray, labels: np.ndarray) -> Scores:
+    """F1 of predictions against truth, see `class_counts`."""
+    return class_counts(logits, labels).scores()
 
 
 def majority_scores(train_labels: np.ndarray, labels: np.ndarray, num_classes: int) -> Scores:

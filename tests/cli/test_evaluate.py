@@ -1,10 +1,13 @@
 """`gaancore evaluate`: the record's scores once more."""
 
+import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from small_run import small_options
+from small_traffic_run import forecast_run
 
 
 @pytest.fixture
@@ -37,6 +40,57 @@ def test_the_splits_can_be_chosen(gaancore, record):
     scores = json.loads(outcome.out)
     assert set(scores) == {"run", "data", "train", "test"}
     assert 0 < scores["train"]["micro_f1"] <= 1
+
+
+def test_each_class_has_its_scores_whose_f1_has_the_mean_of_the_record(gaancore, record):
+    plain = json.loads(gaancore("evaluate", "run", "--json").out)
+    scores = json.loads(gaancore("evaluate", "run", "--json", "--per-class").out)
+    for split in ("validation", "test"):
+        classes = scores[split].pop("per_class")
+        assert [found["class"] for found in classes] == [0, 1, 2, 3, 4]
+        assert all(
+            list(found) == ["class", "precision", "recall", "f1", "support"] for found in classes
+        )
+        mean = sum(found["f1"] for found in classes) / 5
+        assert mean == pytest.approx(record[split]["macro_f1"])
+    assert scores == plain
+
+
+def test_classes_are_counted_from_what_is_predicted_under_their_names(gaancore, tmp_path):
+    names = ["[b]ant", "cat", "dog: brown"]  # the first is no markup
+    rng = np.random.default_rng(0)
+    classes, splits = rng.integers(3, size=40), np.resize(["train", "val", "test", "test"], 40)
+    rows = [
+        f"n{i},{rng.normal()},{classes[i]},{names[classes[i]]},{splits[i]}\n" for i in range(40)
+    ]
+    (tmp_path / "nodes.csv").write_text("id,a,b,label,split\n" + "".join(rows))
+    edges = [f"n{a},n{b}\n" for a, b in rng.integers(40, size=(60, 2))]
+    (tmp_path / "edges.csv").write_text("src,dst\n" + "".join(edges))
+    options = ["--task", "reddit", "--fanouts=-1,-1", "--eval-fanouts=-1,-1", *small_options()]
+    assert gaancore("train", "--data", tmp_path, "--out", "run", *options).code == 0
+    assert gaancore("predict", "run").code == 0
+    with open("predictions.csv", newline="", encoding="utf-8") as file:
+        predicted = [row["predicted"] for row in csv.DictReader(file)]
+    tested = np.flatnonzero(splits == "test")
+    pairs = [(predicted[i], names[classes[i]]) for i in tested]
+    outcome = gaancore("evaluate", "run", "--per-class", "--split", "test")
+    assert outcome.code == 0
+    at = next(n for n, line in enumerate(outcome.lines) if line.split() == ["test"])
+    header, _, *rows = outcome.lines[at + 2 : at + 7]
+    assert header.replace("┃", " ").split() == ["class", "precision", "recall", "F1", "support"]
+    for name, row in zip(names, rows, strict=True):
+        hits, guesses = pairs.count((name, name)), [guess for guess, _ in pairs].count(name)
+        support = [truth for _, truth in pairs].count(name)
+        shares = hits / max(guesses, 1), hits / support, 2 * hits / (guesses + support)
+        cells = [cell.strip() for cell in row.strip("│").split("│")]
+        assert cells == [name, *(f"{share:.4f}" for share in shares), str(support)]
+
+
+def test_speeds_have_no_classes_to_score(refused):
+    forecast_run(Path("traffic")).start()
+    assert refused("evaluate", "traffic", "--per-class") == (
+        "--per-class: traffic is a run of task metr-la, which has no classes; leave it out"
+    )
 
 
 def test_evaluating_changes_nothing(gaancore, record):

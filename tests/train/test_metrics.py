@@ -1,4 +1,4 @@
-"""F1 against numbers worked by hand and a plain loop over nodes and labels."""
+"""Scores against numbers worked by hand and a plain loop over nodes and labels."""
 
 import numpy as np
 import pytest
@@ -8,24 +8,24 @@ from numpy.testing import assert_allclose
 from strategies import seeds
 
 from gaancore.errors import TrainingError
-from gaancore.train.metrics import f1_scores, majority_scores
+from gaancore.train.metrics import ClassScores, class_counts, f1_scores, majority_scores
 
 
-def f1_by_loops(predicted, truth) -> tuple[float, float]:
-    """micro from all counts together, macro from each class alone."""
-
-    def f1(columns) -> float:
-        true_positives = false_positives = false_negatives = 0
-        for p_row, t_row in zip(predicted, truth, strict=True):
-            for c in columns:
-                true_positives += p_row[c] and t_row[c]
-                false_positives += p_row[c] and not t_row[c]
-                false_negatives += t_row[c] and not p_row[c]
-        marks = 2 * true_positives + false_positives + false_negatives
-        return 2 * true_positives / marks if marks else 0.0
-
-    classes = range(len(truth[0]))
-    return f1(classes), sum(f1([c]) for c in classes) / len(classes)
+def scores_by_loops(predicted, truth, columns) -> ClassScores:
+    """Of all nodes and these labels together."""
+    true_positives = false_positives = false_negatives = 0
+    for p_row, t_row in zip(predicted, truth, strict=True):
+        for c in columns:
+            true_positives += p_row[c] and t_row[c]
+            false_positives += p_row[c] and not t_row[c]
+            false_negatives += t_row[c] and not p_row[c]
+    found, there = true_positives + false_positives, true_positives + false_negatives
+    return ClassScores(
+        precision=true_positives / found if found else 0.0,
+        recall=true_positives / there if there else 0.0,
+        f1=2 * true_positives / (found + there) if found + there else 0.0,
+        support=there,
+    )
 
 
 def test_three_nodes_and_two_labels_worked_by_hand():
@@ -42,13 +42,31 @@ def test_three_nodes_and_two_labels_worked_by_hand():
 
 
 @given(seed=seeds(), nodes=st.integers(1, 12), classes=st.integers(1, 4))
-def test_f1_is_that_of_a_plain_loop(seed, nodes, classes):
+def test_scores_are_those_of_a_plain_loop(seed, nodes, classes):
     rng = np.random.default_rng(seed)
     logits = rng.integers(-2, 3, (nodes, classes)).astype(np.float32)
     labels = rng.integers(0, 2, (nodes, classes)).astype(np.uint8)
-    micro, macro = f1_by_loops((logits > 0).tolist(), labels.tolist())
+    predicted, truth = (logits > 0).tolist(), labels.tolist()
+    micro = scores_by_loops(predicted, truth, range(classes)).f1
+    each = [scores_by_loops(predicted, truth, [c]) for c in range(classes)]
+    macro = sum(found.f1 for found in each) / classes
     scores = f1_scores(logits, labels)
     assert_allclose((scores.micro_f1, scores.macro_f1), (micro, macro), rtol=1e-12)
+    assert class_counts(logits, labels).per_class() == each
+
+
+def test_each_class_of_five_nodes_worked_by_hand():
+    # predicted 0 0 2 0 2, where 0 1 2 1 0 is so; class 3 is never predicted and of no node
+    logits, labels = np.eye(4)[[0, 0, 2, 0, 2]], np.array([0, 1, 2, 1, 0])
+    assert class_counts(logits, labels).per_class() == [
+        ClassScores(precision=1 / 3, recall=1 / 2, f1=2 / 5, support=2),
+        ClassScores(precision=0, recall=0, f1=0, support=2),
+        ClassScores(precision=1 / 2, recall=1, f1=2 / 3, support=1),
+        ClassScores(precision=0, recall=0, f1=0, support=0),
+    ]
+    scores = f1_scores(logits, labels)
+    assert scores.micro_f1 == 2 / 5
+    assert scores.macro_f1 == pytest.approx((2 / 5 + 2 / 3) / 4)
 
 
 @given(seed=seeds())
@@ -81,6 +99,8 @@ def test_no_positive_anywhere_scores_0_without_a_warning():
     assert f1_scores(np.full((3, 2), -1.0), everything).micro_f1 == 0
     assert f1_scores(np.full((3, 2), 1.0), nothing).macro_f1 == 0
     assert f1_scores(np.zeros((0, 2)), nothing[:0]).micro_f1 == 0
+    of_nobody = class_counts(np.zeros((0, 2)), nothing[:0]).per_class()
+    assert of_nobody == [ClassScores(precision=0, recall=0, f1=0, support=0)] * 2
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
