@@ -16,6 +16,7 @@ from gaancore.train.speed_forecaster import load_forecaster
 
 from .data import load_again
 from .options import process_options
+from .out_file import writable_file
 
 
 @click.command(short_help="Forecast the steps after the last row of the data.")
@@ -36,7 +37,7 @@ def forecast(run: str, out: str, **options: Any) -> int:
     for each sensor under its own id. The readings are scaled as in training.
     """
     prepare_process(options["threads"])
-    folder, target = RunFolder(Path(run).expanduser()), Path(out).expanduser()
+    folder, target = RunFolder(Path(run).expanduser()), writable_file(out)
     dataset = load_again(folder, options["data"])
     if not isinstance(dataset, TrafficDataset):
         raise SettingsError(f"{folder.path}: not a run of task metr-la, which does not forecast")

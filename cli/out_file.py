@@ -2,6 +2,8 @@
 
 import csv
 import io
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,30 @@ ROWS_AT_A_TIME = 16_384  # of a table, turned into text
 
 
 def out_file(name: str) -> Path:
-    """The path that `--out` names. Raises SettingsError unless it ends in .csv or .npz."""
+    """See `writable_file`. Raises SettingsError also unless the name ends in .csv or .npz."""
     path = Path(name).expanduser()
     if path.suffix not in KINDS:
         raise SettingsError(f"--out: {path}: expected a name that ends in .csv or .npz")
+    return writable_file(name)
+
+
+def writable_file(name: str, option: str = "--out", *, make_folder: bool = False) -> Path:
+    """The path that `option` names, for what may take hours to compute before it is written.
+
+    Raises SettingsError if a folder is there, or if no file can be made beside it.
+    """
+    path = Path(name).expanduser()
+    if os.path.isdir(path):
+        raise SettingsError(f"{option}: {path}: a folder; choose another name, or one in it")
+    try:
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise SettingsError(
+            f"{option}: {path}: no file can be made in the folder {path.parent} "
+            f"({error.strerror}); make the folder, or choose another"
+        ) from None
     return path
 
 

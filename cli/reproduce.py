@@ -27,6 +27,7 @@ from gaancore.train.speed_forecaster import with_known_features
 
 from .data import TASKS, load, settings_for
 from .options import given_assignments, process_options
+from .out_file import writable_file
 from .show import JobsDisplay
 
 OUT = "reproduced"
@@ -250,8 +251,7 @@ def results(folders: tuple[str, ...], to: str) -> int:
 
     The page says what was run, on which data, and what was not run and how to run it.
     """
-    target = Path(to).expanduser()
     text = collected_page([Path(folder).expanduser() for folder in folders])
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target = writable_file(to, "--to", make_folder=True)
     write_whole(target, text.encode())
     return _written([target])

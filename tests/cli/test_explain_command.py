@@ -187,11 +187,6 @@ REFUSED = {
         ("embed", "run", "--out", "h"),
         "--out: h: expected a name that ends in .csv or .npz",
     ),
-    "no such folder": (
-        ("embed", "run", "--out", "no/h.csv"),
-        "no/h.csv: cannot be written (No such file or directory); what was there before is "
-        "untouched",
-    ),
     "--nan without --data": (
         ("embed", "run", "--nan", "zero"),
         "--nan: the run's own data is read as in training; leave it out",
