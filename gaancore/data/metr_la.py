@@ -20,6 +20,7 @@ from gaancore.data.raw_traffic import (
 )
 from gaancore.data.road_edges import names_ends, read_road_edges
 from gaancore.data.road_matrix import read_adjacency_csv, read_adjacency_pickle
+from gaancore.data.separator import find_separator, plain_separator
 from gaancore.data.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
 from gaancore.data.traffic import TrafficDataset, part_of_day
 from gaancore.errors import DataError
@@ -127,7 +128,7 @@ def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
     ids = _read_ids(_only(path.parent, "lists of sensor ids", lists)) if lists else None
     if path.suffix in (".pkl", ".pickle"):
         road = read_adjacency_pickle(path, ids)
-    elif names_ends(next(read_csv_rows(path), (0, []))[1]):
+    elif find_separator(path, names_ends):
         road = read_road_edges(path, ids, among)
     else:
         road = read_adjacency_csv(path, ids)
@@ -139,8 +140,9 @@ def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
 
 
 def _read_ids(path: Path) -> tuple[str, ...]:
-    """The ids in a text file, with commas or line ends between them."""
-    return tuple(cell for _, cells in read_csv_rows(path) for cell in cells if cell)
+    """The ids in a text file, with commas, semicolons, tabs or line ends between them."""
+    rows = read_csv_rows(path, plain_separator(path))
+    return tuple(cell for _, cells in rows for cell in cells if cell)
 
 
 def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
@@ -149,7 +151,7 @@ def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
     if not found:
         return None
     path = _only(folder, "files of sensor locations", found)
-    rows = read_csv_rows(path)
+    rows = read_csv_rows(path, plain_separator(path))
     header = [name.lower() for name in next(rows)[1]]
     wanted = ("sensor_id", "latitude", "longitude")
     if not set(wanted) <= set(header):

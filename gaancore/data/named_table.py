@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gaancore.data.files import read_csv_rows
+from gaancore.data.separator import SEPARATORS, find_separator, separator_notes
 from gaancore.errors import DataError
-
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 @dataclass(frozen=True)
@@ -33,17 +32,19 @@ def open_named_table(path: Path, choices: Sequence[tuple[str, ...]]) -> NamedTab
     Raises DataError if the file is missing, empty, not UTF-8 or no such table; the rows do, naming
     the line, where one has not a cell for each column, and if there are none.
     """
-    for separator in SEPARATORS:
-        columns = next((cells for _, cells in read_csv_rows(path, separator, strict=False)), [])
-        lowered = [column.lower() for column in columns]
-        found = [choice for choice in choices if set(choice) <= set(lowered)]
-        if found:
-            break
-    else:
+
+    def found_in(columns: Sequence[str]) -> list[tuple[str, ...]]:
+        lowered = {column.lower() for column in columns}
+        return [choice for choice in choices if lowered.issuperset(choice)]
+
+    separator = find_separator(path, found_in)
+    if separator is None:
         raise DataError(
             f"{path}: expected a header with the column(s) {_listed(choices)}, between commas, "
             f"semicolons or tabs; the first line is {_first_line(path)}"
         )
+    _, columns = next(read_csv_rows(path, separator, strict=False))
+    lowered, found = [column.lower() for column in columns], found_in(columns)
     if len(found) > 1:
         raise DataError(f"{path}: the header has {_listed(found, ' and ')}; keep one of them")
     for place, column in enumerate(lowered):
@@ -55,7 +56,7 @@ def open_named_table(path: Path, choices: Sequence[tuple[str, ...]]) -> NamedTab
     repeated = [column for column, count in Counter(lowered).items() if count > 1]
     if repeated:
         raise DataError(f"{path}: the header has the column {repeated[0]} twice; keep one")
-    notes = () if separator == "," else (f"{path.name}: {SEPARATORS[separator]} between cells",)
+    notes = separator_notes(path, separator)
     keys = tuple(lowered.index(column) for column in found[0])
     return NamedTable(path, tuple(columns), keys, _rows(path, separator, len(columns)), notes)
 

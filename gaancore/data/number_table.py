@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files import read_csv_rows
+from gaancore.data.separator import SEPARATORS, plain_separator, separator_notes
 from gaancore.errors import DataError
 
 INDEX_NAMES = {"index", "unnamed: 0", "timestamp", "timestamps", "datetime", "date", "time"}
@@ -33,14 +34,16 @@ class NumberTable:
 
 
 def read_number_table(path: Path) -> NumberTable:
-    """Read the table. Raises DataError naming the line and column of the first cell that is wrong.
+    """Read the table, which has commas, semicolons or tabs between its cells.
 
     The first column is an index if its header says so (empty, `timestamp`, ...) or it holds dates.
     The first line is a header of names if a cell of it is no number, or all are different integers
     (ids). A line of readings that pandas took for a header, and wrote back as one with repeated
     numbers marked (`64.5.1`), is a row again, and a note says so.
+    Raises DataError naming the line and column of the first cell that is wrong.
     """
-    rows = read_csv_rows(path)
+    separator = plain_separator(path)
+    rows = read_csv_rows(path, separator)
     lines = list(itertools.islice(rows, 2))
     if not lines:
         raise DataError(f"{path}: no table in it: only blank lines")
@@ -56,18 +59,18 @@ def read_number_table(path: Path) -> NumberTable:
         if len(cells) != len(first):
             raise DataError(
                 f"{path}: line {line} has {len(cells):,} cells where the first has {len(first):,}; "
-                "every line needs as many, with commas between them"
+                f"every line needs as many, with {SEPARATORS[separator]} between them"
             )
         index += cells[:has_index]
         numbers.extend(parse_numbers(path, line, cells[has_index:], places))
     values = np.array(numbers).reshape(-1, len(names))
     columns: tuple[str, ...] | None = tuple(names)
-    notes: tuple[str, ...] = ()
+    notes = separator_notes(path, separator)
     if not _is_header(path, first, has_index, values):
         columns = None
         readings = [NUMBER.sub(r"\1", name) for name in names]
         if readings != names:
-            notes = ("the header line holds readings: taken as the first row",)
+            notes += ("the header line holds readings: taken as the first row",)
         values = np.vstack([parse_numbers(path, lines[0][0], readings, places), values])
         index = first[:has_index] + index
     return NumberTable(values, columns, tuple(index) if has_index else None, notes)
@@ -101,7 +104,9 @@ def _is_header(path: Path, first: list[str], has_index: bool, values: np.ndarray
 
 
 def _is_number(cell: str) -> bool:
-    return bool(INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell) or cell.lower() in NOTHING)
+    """Also of a decimal comma: no name, but a reading to be refused."""
+    number = INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell.replace(",", "."))
+    return bool(number) or cell.lower() in NOTHING
 
 
 def parse_numbers(

@@ -6,6 +6,7 @@ import numpy as np
 
 from gaancore.data.files import read_csv_rows
 from gaancore.data.raw_traffic import RoadGraph
+from gaancore.data.separator import find_separator, separator_notes
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
@@ -22,8 +23,8 @@ def names_ends(header: list[str]) -> bool:
 def read_road_edges(
     path: Path, ids: tuple[str, ...] | None, among: tuple[str, ...] | None
 ) -> RoadGraph:
-    """Edges `from to`, `source target` or `src dst`, a line each; further columns are ignored,
-    but for lengths.
+    """Edges `from to`, `source target` or `src dst`, a line each, with commas, semicolons or tabs
+    between; further columns are ignored, but for lengths.
 
     With a column `cost`, `distance` or `length` (DCRNN's `distances_la_2012.csv`), only roads whose
     `gaussian_kernel` is not 0 are edges. Edges that leave the wanted sensors are left out before.
@@ -31,7 +32,8 @@ def read_road_edges(
     among : without `ids`: the sensors wanted; a sensor is in the graph if the file names it.
     Raises DataError naming the line: no number, a negative length, one road with two lengths.
     """
-    rows = read_csv_rows(path)
+    separator = find_separator(path, names_ends) or ","
+    rows = read_csv_rows(path, separator)
     header = [name.lower() for name in next(rows)[1]]
     ends = _ends(header)
     assert ends is not None
@@ -60,7 +62,7 @@ def read_road_edges(
     sensors = ids or tuple(named)
     row = {name: place for place, name in enumerate(sensors)}
     kept = list(roads)
-    notes = [f"graph: edges {path.name}"]
+    notes = [f"graph: edges {path.name}", *separator_notes(path, separator)]
     if left_out:
         notes.append(f"graph: edges to sensors that are not wanted left out: {left_out:,}")
     if length_at is not None:
@@ -100,5 +102,8 @@ def _length(path: Path, line: int, cell: str) -> float:
     except ValueError:
         length = -1.0
     if not 0 <= length < np.inf:
-        raise DataError(f"{path}: line {line}: length {cell!r} is not a number of 0 or more")
+        remedy = "; write decimals with a point" if "," in cell else ""
+        raise DataError(
+            f"{path}: line {line}: length {cell!r} is not a number of 0 or more{remedy}"
+        )
     return length

@@ -41,10 +41,12 @@ def read_adjacency_csv(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
     table = read_number_table(path)
     if table.columns and table.index and table.columns != table.index:
         raise DataError(f"{path}: the ids of rows and columns differ; they must be in one order")
-    return _graph_of(path, table.values, table.columns or ids)
+    return _graph_of(path, table.values, table.columns or ids, table.notes)
 
 
-def _graph_of(path: Path, matrix: np.ndarray, ids: tuple[str, ...] | None) -> RoadGraph:
+def _graph_of(
+    path: Path, matrix: np.ndarray, ids: tuple[str, ...] | None, notes: tuple[str, ...] = ()
+) -> RoadGraph:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.dtype.kind not in "biuf":
         raise DataError(
             f"{path}: expected a square matrix of numbers, got {matrix.dtype} {matrix.shape}; "
@@ -56,4 +58,5 @@ def _graph_of(path: Path, matrix: np.ndarray, ids: tuple[str, ...] | None) -> Ro
     src, dst = np.nonzero(matrix)
     graph = CSRGraph.from_edges(src, dst, len(matrix), duplicates="merge")
     fits = ids is not None and len(ids) == len(matrix)
-    return RoadGraph(str(path), graph, ids if fits else None, (f"graph: matrix {path.name}",))
+    notes = (f"graph: matrix {path.name}", *notes)
+    return RoadGraph(str(path), graph, ids if fits else None, notes)

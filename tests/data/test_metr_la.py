@@ -142,6 +142,29 @@ def test_distances_are_read_with_the_ids_beside_them(tmp_path):
     assert arcs_of(load_metr_la(tmp_path, graph_kind="directed").graph) == ARCS
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_all_tables_of_a_folder_may_have_semicolons_or_tabs(tmp_path, separator):
+    tables = {
+        "distances_la.csv": ["from,to,cost", *(f"{IDS[a]},{IDS[b]},100.5" for a, b in ARCS)],
+        "graph_sensor_ids.txt": [",".join(IDS)],
+        "graph_sensor_locations.csv": [
+            "sensor_id,latitude,longitude",
+            *(f"{name},3.5,4" for name in IDS),
+        ],
+    }
+    for name, lines in tables.items():
+        (tmp_path / name).write_text("\n".join(lines))
+    write_csv(tmp_path / "speeds.csv", SPEEDS, ["", *IDS], times_of(30).tolist())
+    expected = load_metr_la(tmp_path)
+    for path in tmp_path.iterdir():
+        path.write_text(path.read_text().replace(",", separator))
+    found = load_metr_la(tmp_path)
+    assert arcs_of(found.graph) == arcs_of(expected.graph) == UNDIRECTED
+    assert found.sensor_ids == expected.sensor_ids
+    for name in ("speeds", "times", "coordinates"):
+        assert_array_equal(getattr(found, name), getattr(expected, name))
+
+
 # ------------------------------------------------------------------ missing and bad readings
 
 

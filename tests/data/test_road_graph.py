@@ -73,6 +73,27 @@ def test_a_matrix_in_csv_may_have_its_ids_around_it(tmp_path, header, index):
     assert arcs_of(road.graph) == ARCS | LOOPS
 
 
+@pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs")])
+def test_semicolons_or_tabs_may_stand_between_cells(tmp_path, separator, word):
+    lines = [line.replace(",", separator) for line in matrix_lines(header=True, index=True)]
+    road = read_adjacency_csv(write_lines(tmp_path / "adj.csv", *lines), None)
+    assert (road.sensor_ids, arcs_of(road.graph)) == (IDS, ARCS | LOOPS)
+    assert road.notes == ("graph: matrix adj.csv", f"adj.csv: {word} between cells")
+    lines = [line.replace(",", separator) for line in ["from,to,cost", *(f"{e},7" for e in EDGES)]]
+    road = read_road_edges(write_lines(tmp_path / "edges.csv", *lines), IDS, None)
+    assert (road.sensor_ids, arcs_of(road.graph)) == (IDS, ARCS)
+    assert road.notes[:2] == ("graph: edges edges.csv", f"edges.csv: {word} between cells")
+
+
+def test_decimal_commas_are_refused(tmp_path):
+    path = write_lines(tmp_path / "adj.csv", ";a;b", "a;1;0,5", "b;0,5;1")
+    with pytest.raises(DataError, match=r"line 2, column 3: '0,5' is not .* with a point"):
+        read_adjacency_csv(path, None)
+    path = write_lines(tmp_path / "edges.csv", "from;to;cost", "a;b;0,5")
+    with pytest.raises(DataError, match=r"line 2: length '0,5' is not .* with a point"):
+        read_road_edges(path, None, None)
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -40,6 +40,50 @@ def test_a_table_is_read_with_any_header_and_index(tmp_path, header, index, corn
         assert found.times is None
 
 
+@pytest.mark.parametrize("index", INDEXES)
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs")])
+def test_semicolons_or_tabs_may_stand_between_cells(tmp_path, header, index, separator, word):
+    speeds = SPEEDS.copy()
+    speeds[3, 1] = speeds[4, 0] = np.nan
+    names = HEADERS[header]
+    line = names if names is None or INDEXES[index] is None else ["", *names]
+    path = write_csv(tmp_path / "s.csv", speeds, line, INDEXES[index])
+    expected = read_speeds_csv(path)
+    path.write_text(path.read_text().replace(",", separator))
+    found = read_speeds_csv(path)
+    assert_array_equal(found.speeds, expected.speeds)
+    assert_array_equal(found.times, expected.times)
+    assert found.sensor_ids == expected.sensor_ids
+    assert found.notes == (expected.notes[0], f"s.csv: {word} between cells", *expected.notes[1:])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;b\n61.5;60\n61,5;60\n",
+        "time;a;b\n2012-03-01 00:00;61;60\n2012-03-01 00:05;61,5;60\n",
+        "a\tb\n61\t60\n61,5\t60\n",
+        "61,5;60\n61;60\n",  # without a header, which this is not
+        "61,5;60,5\n",
+        ";61,5;60\n0;61;60\n",
+    ],
+)
+def test_decimal_commas_are_refused_and_not_taken_for_names_or_cells(tmp_path, text):
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match="'61,5' is not a number; write decimals with a point"):
+        read_speeds_csv(path)
+
+
+def test_commas_with_tabs_or_quoted_semicolons_about_them_are_still_commas(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text('"a;b",\tc\n1.5,\t2.5\n')
+    found = read_speeds_csv(path)
+    assert (found.sensor_ids, found.notes) == (("a;b", "c"), ("speeds: s.csv",))
+    assert_array_equal(found.speeds, [[1.5, 2.5]])
+
+
 def test_a_row_of_readings_in_the_header_line_is_a_row_again(tmp_path):
     # pandas reads the first row as names, and writes repeated ones with .1, .2 behind them
     rows = np.array([[64.5, 64.5, 0.0, 64.5, 0.0], [1.5, 2.5, 3.5, 4.5, 5.5]])
@@ -103,7 +147,9 @@ def test_a_byte_order_mark_blank_lines_and_quotes_change_nothing(tmp_path):
     [
         ("a,b\n1.5,x\n", "line 2, column 2: 'x' is not a number"),
         ("a,b\n1.5,2.5\n1.5\n", "line 3 has 1 cells where the first has 2"),
-        ("a;b\n1.5;2.5\n", "line 2, column 1: '1.5;2.5' is not a number"),
+        ("a;b\n1.5;2.5\n1.5\n", "line 3 has 1 cells .* with semicolons between them"),
+        ("a;b\n1.5,2.5\n", "line 2 has 1 cells where the first has 2"),
+        ("a;b\tc\n1.5;2.5\t3.5\n", "line 2, column 1: '1.5;2.5.t3.5' is not a number"),
         (
             "time,a\n2012-03-01 00:00,1.5\n2012-03-01 oops,2.5\n",
             "row 1: timestamp '2012-03-01 oops'",
