@@ -1,8 +1,9 @@
 """DGL's and PyTorch Geometric's Reddit layout: `reddit_data.npz reddit_graph.npz`.
 
 reddit_data holds `feature` (N, F), `label` (N,), `node_types` (N,) of 1 train, 2 validation and
-3 test, and `node_ids` (N,); reddit_graph is a COO matrix as SciPy saves it, of which every stored
-entry is an arc. Origin: dgl.data.RedditDataset; the names are those of the GaAN authors' own files.
+3 test, and `node_ids` (N,), the names of the rows; reddit_graph is a COO matrix as SciPy saves it,
+of which every stored entry is an arc between rows, whatever their names. Origin:
+dgl.data.RedditDataset; the names of the arrays are those of the GaAN authors' own files.
 """
 
 from pathlib import Path
@@ -22,7 +23,8 @@ DATA, GRAPH = FILES = ("reddit_data.npz", "reddit_graph.npz")
 def read_dgl_reddit(folder: Path) -> RawDataset:
     """Read the two files; the matrix's values, which say nothing, are not read.
 
-    Raises DataError for a damaged file, arrays that are missing, or a matrix of another size.
+    Raises DataError for a damaged file, arrays that are missing, a matrix of another size, or two
+    nodes of one name.
     """
     data_path, graph_path = folder / DATA, folder / GRAPH
     data = _read(data_path, ("feature", "label", "node_types", "node_ids"))
@@ -79,5 +81,13 @@ def _node_ids(path: Path, node_ids: np.ndarray, num_nodes: int) -> np.ndarray:
         raise DataError(
             f"{path}: node_ids: expected integers or text in shape ({num_nodes},), "
             f"got {node_ids.dtype} {node_ids.shape}"
+        )
+    _, first, counts = np.unique(node_ids, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        row = int(first[counts > 1].min())
+        again = int(np.flatnonzero(node_ids == node_ids[row])[1])
+        raise DataError(
+            f"{path}: node_ids: rows {row} and {again} have the same id {node_ids[row]}; results "
+            "go by them: ids must differ"
         )
     return node_ids

@@ -44,6 +44,12 @@ def test_dgls_reddit_is_read(tmp_path: Path) -> None:
     assert dataset.notes[:2] == ("layout: DGL Reddit", "1 self-loops kept")
 
 
+def test_names_of_nodes_move_no_arc_and_no_row(tmp_path: Path) -> None:
+    dataset = load_reddit(write_reddit(tmp_path, data={"node_ids": np.arange(6)[::-1]}))
+    assert dataset.node_ids.tolist() == [5, 4, 3, 2, 1, 0]
+    assert (arcs(dataset), dataset.features.tolist()) == (ARCS, FEATURES)
+
+
 @pytest.mark.parametrize("write", [write_graphsaint, write_npz])
 def test_classes_are_taken_from_the_other_layouts_too(
     write: Callable[[Path], Path], tmp_path: Path
@@ -75,6 +81,13 @@ BAD_REDDIT: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"node_types": None}, {}, "reddit_data.npz: no array node_types; expected feature label"),
     ({"node_types": np.array([1, 1, 1, 2, 3, 4])}, {}, "node_types: 4 at row 5; expected 1 train"),
     ({"node_types": np.ones(6)}, {}, "node_types: expected integers in shape (6,), got float64"),
+    (
+        {"node_ids": np.array([8, 7, 9, 9, 7, 7])},
+        {},
+        "node_ids: rows 1 and 4 have the same id 7; results go by them: ids must differ",
+    ),
+    ({"node_ids": np.array(list("abcdef")) == "a"}, {}, "node_ids: expected integers or text in"),
+    ({"node_ids": np.array(list("abcdeb"))}, {}, "node_ids: rows 1 and 5 have the same id b;"),
     ({"node_ids": np.arange(5)}, {}, "node_ids: expected integers or text in shape (6,)"),
     ({"feature": np.full((6, 2), np.nan)}, {}, "12 values are not finite in float32, first nan"),
     ({"feature": np.zeros((5, 2))}, {}, "a matrix of shape [6, 6], but reddit_data.npz has 5 rows"),
