@@ -102,16 +102,17 @@ def read_csv_rows(
 
     strict : whether a quote that is not closed, or that text follows, is an error. If not, it may
              make one cell of many lines.
-    Raises DataError if the file is missing, empty or not such text in UTF-8.
+    Raises DataError if the file is missing, blank or not such text in UTF-8.
     """
     expect_file(path)
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream, delimiter=separator, strict=strict)
-        line = 0
+        line, blank = 0, True
         try:
             for cells in rows:
                 line = rows.line_num
                 if cells:
+                    blank = False
                     yield line, [cell.strip() for cell in cells]
         except UnicodeDecodeError:
             _expect_utf8(path)
@@ -121,6 +122,8 @@ def read_csv_rows(
                 f"{path}: line {line + 1}: {error}; is a quote open, or text behind one? "
                 "correct the line or export the file again"
             ) from error
+    if blank:
+        raise DataError(f"{path}: no table in it: only blank lines")
 
 
 def _expect_utf8(path: Path) -> None:

@@ -142,7 +142,10 @@ def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
 def _read_ids(path: Path) -> tuple[str, ...]:
     """The ids in a text file, with commas, semicolons, tabs or line ends between them."""
     rows = read_csv_rows(path, plain_separator(path))
-    return tuple(cell for _, cells in rows for cell in cells if cell)
+    ids = tuple(cell for _, cells in rows for cell in cells if cell)
+    if not ids:
+        raise DataError(f"{path}: no sensor ids in it; write them there, or remove the file")
+    return ids
 
 
 def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:

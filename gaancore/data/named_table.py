@@ -29,7 +29,7 @@ def open_named_table(path: Path, choices: Sequence[tuple[str, ...]]) -> NamedTab
 
     choices : names of columns, in lower case; the header must have those of exactly one choice.
               Case does not count. The separator is the one by which it has them.
-    Raises DataError if the file is missing, empty, not UTF-8 or no such table; the rows do, naming
+    Raises DataError if the file is missing, blank, not UTF-8 or no such table; the rows do, naming
     the line, where one has not a cell for each column, and if there are none.
     """
 
@@ -84,6 +84,6 @@ def _listed(choices: Sequence[tuple[str, ...]], between: str = " or ") -> str:
 
 
 def _first_line(path: Path) -> str:
-    cells = next((cells for _, cells in read_csv_rows(path, strict=False)), [])
+    _, cells = next(read_csv_rows(path, strict=False))
     shown = ",".join(cells)
     return repr(shown if len(shown) <= 80 else f"{shown[:80]}...")

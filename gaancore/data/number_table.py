@@ -45,8 +45,6 @@ def read_number_table(path: Path) -> NumberTable:
     separator = plain_separator(path)
     rows = read_csv_rows(path, separator)
     lines = list(itertools.islice(rows, 2))
-    if not lines:
-        raise DataError(f"{path}: no table in it: only blank lines")
     first = lines[0][1]
     has_index = _has_index(first, lines[-1][1])
     names = first[has_index:]

@@ -11,10 +11,11 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 def find_separator(path: Path, fits: Callable[[list[str]], object]) -> str | None:
     """The first separator by which the cells of the first line fit, or None.
 
-    Raises DataError if the file is missing, empty or not UTF-8.
+    Raises DataError if the file is missing, blank or not UTF-8.
     """
     for separator in SEPARATORS:
-        if fits(next((cells for _, cells in read_csv_rows(path, separator, strict=False)), [])):
+        _, cells = next(read_csv_rows(path, separator, strict=False))
+        if fits(cells):
             return separator
     return None
 

@@ -142,8 +142,8 @@ def test_distances_are_read_with_the_ids_beside_them(tmp_path):
     assert arcs_of(load_metr_la(tmp_path, graph_kind="directed").graph) == ARCS
 
 
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_all_tables_of_a_folder_may_have_semicolons_or_tabs(tmp_path, separator):
+def write_tables(folder: Path) -> list[Path]:
+    """A folder of text files alone."""
     tables = {
         "distances_la.csv": ["from,to,cost", *(f"{IDS[a]},{IDS[b]},100.5" for a, b in ARCS)],
         "graph_sensor_ids.txt": [",".join(IDS)],
@@ -153,10 +153,29 @@ def test_all_tables_of_a_folder_may_have_semicolons_or_tabs(tmp_path, separator)
         ],
     }
     for name, lines in tables.items():
-        (tmp_path / name).write_text("\n".join(lines))
-    write_csv(tmp_path / "speeds.csv", SPEEDS, ["", *IDS], times_of(30).tolist())
+        (folder / name).write_text("\n".join(lines))
+    write_csv(folder / "speeds.csv", SPEEDS, ["", *IDS], times_of(30).tolist())
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"  \n", b",\n", b"\xef\xbb\xbf\n", b"\xff", b'"']
+)
+@pytest.mark.parametrize("number", range(4))
+def test_a_table_with_nothing_in_it_is_refused_by_name(tmp_path, number, content):
+    path = write_tables(tmp_path)[number]
+    path.write_bytes(content)
+    with pytest.raises(DataError) as refusal:
+        load_metr_la(tmp_path)
+    assert path.name in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_all_tables_of_a_folder_may_have_semicolons_or_tabs(tmp_path, separator):
+    paths = write_tables(tmp_path)
     expected = load_metr_la(tmp_path)
-    for path in tmp_path.iterdir():
+    for path in paths:
         path.write_text(path.read_text().replace(",", separator))
     found = load_metr_la(tmp_path)
     assert arcs_of(found.graph) == arcs_of(expected.graph) == UNDIRECTED
