@@ -8,9 +8,9 @@ from gaancore.data import NodeDataset, check_store, open_store
 from gaancore.data.convert import write_store
 from gaancore.data.layouts import read_layout
 from gaancore.data.missing import Nan, fill_missing
+from gaancore.data.new_folder import expect_free
 from gaancore.data.random_split import with_random_split
 from gaancore.data.raw import Unflagged
-from gaancore.data.store_writer import expect_free
 from gaancore.errors import SettingsError
 
 from .options import debug_option, quiet_option

@@ -32,16 +32,17 @@ SYNTHETIC_NOTES = {
     "ppi": (
         "SYNTHETIC data: no --data was given and no PPI was found, so this trains on a built-in "
         "look-alike; its scores say nothing about PPI.",
-        "For real scores: put PPI (GraphSAGE's ppi-*.json and .npy, GraphSAINT's or DGL's folder, "
-        "or one .npz) into ~/.local/share/gaancore/ppi or $GAANCORE_DATA/ppi, or name it with "
-        "--data.",
+        "For real scores: gaancore download ppi, or put PPI (GraphSAGE's ppi-*.json and .npy, "
+        "GraphSAINT's or DGL's folder, or one .npz) into ~/.local/share/gaancore/ppi or "
+        "$GAANCORE_DATA/ppi, or name it with --data.",
     ),
     "reddit": (
         "SYNTHETIC data: no --data was given and no Reddit was found, so this trains on a "
         "built-in look-alike, 50 times smaller; its scores say nothing about Reddit.",
-        "For real scores: put Reddit (DGL's reddit_data.npz and reddit_graph.npz, GraphSAINT's or "
-        "GraphSAGE's files, or a folder that gaancore convert wrote) into "
-        "~/.local/share/gaancore/reddit or $GAANCORE_DATA/reddit, or name it with --data.",
+        "For real scores: gaancore download reddit (1.4 GB), or put Reddit (DGL's "
+        "reddit_data.npz and reddit_graph.npz, GraphSAINT's or GraphSAGE's files, or a folder "
+        "that gaancore convert wrote) into ~/.local/share/gaancore/reddit or "
+        "$GAANCORE_DATA/reddit, or name it with --data.",
     ),
     "metr-la": (
         "SYNTHETIC data: no --data was given and no METR-LA was found, so this trains on a "

@@ -14,6 +14,7 @@ from gaancore.errors import UserError
 
 from .convert import check, convert
 from .doctor import doctor
+from .download import download_command
 from .embed import embed
 from .evaluate import evaluate
 from .explain import explain
@@ -43,6 +44,7 @@ def gaancore() -> None:
     gaancore embed runs/NAME                   what a hidden layer puts out, for every node
     gaancore forecast --run runs/NAME          the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of learning, gates, forecasts
+    gaancore download ppi                      a public copy, to where train finds it
     gaancore info FOLDER                       what is in a dataset, before it is trained on
     gaancore convert FOLDER STORE              a large graph, put in order on disk once
     gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
@@ -60,6 +62,7 @@ gaancore.add_command(embed)
 gaancore.add_command(forecast)
 gaancore.add_command(plot)
 gaancore.add_command(info)
+gaancore.add_command(download_command)
 gaancore.add_command(convert)
 gaancore.add_command(check)
 gaancore.add_command(synth)

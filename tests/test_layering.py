@@ -39,6 +39,7 @@ KEEPERS = {
     "llvmlite": {"kernels", "graph", "jit"},
 }
 NEVER = {"bench", "tests"}
+NETWORK = {"pooch", "requests", "urllib", "http", "socket", "ftplib"}
 NOT_IN_LAYERS = re.compile(r"\b(xp|cupy|indptr)\b")
 LINES = {"tensor.py": 200}
 MOST_LINES = 300
@@ -107,6 +108,16 @@ def violations(root: Path) -> list[str]:
 
 def test_every_import_points_to_a_room_before_its_own():
     assert violations(ROOT) == []
+
+
+def test_one_module_alone_can_go_to_the_network():
+    found = {
+        str(path.relative_to(ROOT))
+        for _, path in modules(ROOT)
+        for _, name in imported(path, ROOT)
+        if name[0] in NETWORK
+    }
+    assert found == {"gaancore/data/download.py"}
 
 
 def test_the_walk_sees_the_house():

@@ -19,6 +19,8 @@ from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 SPLITS = ("train", "valid", "test")
+PARTS = ("graph.json", "feats.npy", "labels.npy", "graph_id.npy")
+FILES = tuple(f"{split}_{part}" for split in SPLITS for part in PARTS)
 
 
 def read_dgl_ppi(folder: Path) -> RawDataset:
@@ -49,8 +51,7 @@ def read_dgl_ppi(folder: Path) -> RawDataset:
 def _read_split(folder: Path, split: str) -> RawDataset:
     """One split's files, checked here so that messages name its own rows."""
     graph_path, features_path, labels_path, graph_id_path = (
-        folder / f"{split}_{part}"
-        for part in ("graph.json", "feats.npy", "labels.npy", "graph_id.npy")
+        folder / f"{split}_{part}" for part in PARTS
     )
     document = read_node_link(graph_path)
     for place, node in enumerate(document.nodes):

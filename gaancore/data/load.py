@@ -44,16 +44,15 @@ def load_dataset(
 
 
 def find_dataset(name: str) -> Path | None:
-    """The folder `name` in the user's data folder, or None if there is none.
-
-    The data folder is $GAANCORE_DATA, else gaancore/ in $XDG_DATA_HOME (~/.local/share) or, on
-    Windows, in %LOCALAPPDATA%.
-    """
-    folder = _data_folder() / name
+    """The folder `name` in the user's data folder, or None if there is none."""
+    folder = data_folder() / name
     return folder if folder.is_dir() else None
 
 
-def _data_folder() -> Path:
+def data_folder() -> Path:
+    """$GAANCORE_DATA, else gaancore/ in $XDG_DATA_HOME (~/.local/share) or, on Windows, in
+    %LOCALAPPDATA%.
+    """
     if given := os.environ.get("GAANCORE_DATA"):
         return Path(given).expanduser()
     if os.name == "nt":

@@ -1,19 +1,16 @@
 """A new store, which appears when it is whole."""
 
-import fcntl
 import json
 import os
-import re
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gaancore.data.new_folder import new_folder
 from gaancore.data.store import FORMAT, META, OPTIONAL, REQUIRED, VERSION, file_checksum
-from gaancore.errors import DataError
 
 
 class StoreWriter:
@@ -73,56 +70,7 @@ class StoreWriter:
 def store_writer(path: str | os.PathLike[str]) -> Iterator[StoreWriter]:
     """A writer whose store appears at `path` when the block ends well, and never in part.
 
-    What a writer that was killed has left there is removed first.
-    Raises DataError if something is at `path` already, or if the disk is full or not writeable.
+    Raises DataError, see `new_folder`.
     """
-    target = Path(path)
-    expect_free(target)
-    folder = target.with_name(f"{target.name}.{os.getpid()}.part")
-    lock = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(target)
-        folder.mkdir()
-        with suppress(OSError):  # not every file system has locks
-            lock = _lock(folder)
+    with new_folder(Path(path)) as folder:
         yield StoreWriter(folder)
-        folder.rename(target)
-    except OSError as error:
-        raise DataError(f"{target}: cannot be written ({error.strerror or error})") from error
-    finally:
-        with suppress(OSError):  # gone after the rename
-            shutil.rmtree(folder)
-        if lock is not None:
-            os.close(lock)
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Remove the folders that nobody fills any longer: whoever did was killed."""
-    name = re.compile(re.escape(target.name) + r"\.\d+\.part")
-    for folder in target.parent.iterdir():
-        if name.fullmatch(folder.name):
-            with suppress(OSError):  # somebody fills it, or it is not ours
-                lock = _lock(folder)
-                shutil.rmtree(folder)
-                os.close(lock)
-
-
-def _lock(folder: Path) -> int:
-    """Hold `folder` until the result is closed, or this process ends in whatever way.
-
-    Raises OSError if another writer holds it.
-    """
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise
-    return lock
-
-
-def expect_free(target: Path) -> None:
-    """Raises DataError if something is at `target`: nothing is ever written over."""
-    if target.exists():
-        raise DataError(f"{target}: there is something of that name; remove it or choose another")

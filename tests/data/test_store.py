@@ -1,18 +1,29 @@
 """The store: what goes in comes out, mapped and not copied; damage is one line; nothing in part."""
 
+import fcntl
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from small_files import FEATURES, LABELS, LAYOUTS, SPLIT, write_dgl, write_graphsaint, write_npz
 
-from gaancore.data import TRAIN, VALIDATION, NodeDataset, check_store, load_ppi, open_store
+from gaancore.data import (
+    TRAIN,
+    VALIDATION,
+    NodeDataset,
+    check_store,
+    load_ppi,
+    new_folder,
+    open_store,
+)
 from gaancore.data import files as files_module
 from gaancore.data.convert import write_store
 from gaancore.data.layouts import read_layout
@@ -328,6 +339,33 @@ def test_what_a_killed_writer_left_goes_with_the_next_and_what_a_living_one_has_
         assert (filled / "split.npy").read_bytes() == b"half"
         assert all(folder.is_dir() for folder in others)
         living.kill()
+
+
+@pytest.mark.parametrize("moment", ["before it is opened", "before it is locked"])
+def test_who_begins_while_another_cleans_up_makes_its_folder_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    target, flock = tmp_path / "store", fcntl.flock
+    cleaned: list[str] = []
+
+    def clean_up(now: str) -> None:
+        if now == moment and not cleaned:
+            cleaned.append(now)
+            new_folder._remove_leftovers(target)
+
+    def slow_open(*arguments: Any) -> int:
+        clean_up("before it is opened")
+        return os.open(*arguments)
+
+    def slow_flock(*arguments: Any) -> None:
+        clean_up("before it is locked")
+        flock(*arguments)
+
+    monkeypatch.setattr(new_folder, "os", SimpleNamespace(**vars(os) | {"open": slow_open}))
+    monkeypatch.setattr(fcntl, "flock", slow_flock)
+    convert(write_npz(tmp_path), target)
+    assert cleaned == [moment]
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["store"]
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
