@@ -1,0 +1,60 @@
+"""The other benchmarks run as a reader would run them, and write figures that can be so."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaancore.data.synthetic_reddit import write_synthetic_reddit
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A look-alike of Reddit with some 2,300 nodes."""
+    folder = tmp_path_factory.mktemp("bench") / "store"
+    write_synthetic_reddit(folder, 0, scale=0.01)
+    return folder
+
+
+def figures(script: str, *options: object, folder: Path) -> list[dict[str, Any]]:
+    """The rows of the JSON that a benchmark on one thread writes."""
+    target = folder / "figures.json"
+    command = [sys.executable, BENCH / script, *options, "--threads", "1", "--json", target]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    written = json.loads(target.read_text(encoding="utf-8"))
+    assert written["machine"]["cores"] >= 1
+    assert "gaancore" in done.stdout
+    return written["rows"]
+
+
+def test_the_sampler_is_timed_and_says_how_far_neighbourhoods_grow(store, tmp_path):
+    options = ["--fanouts", "5,2", "--seconds", "0.05"]
+    (row,) = figures("sampler.py", store, *options, folder=tmp_path)
+    seeds, one, two = row["nodes"]
+    assert seeds == 512
+    assert 512 < one <= 512 * 6
+    assert one < two <= one * 3
+    assert row["ms_best"] <= row["ms_median"]
+    assert row["seeds_per_s"] == pytest.approx(512 * row["batches_per_s"])
+
+
+def test_an_epoch_of_reddit_is_timed_by_some_of_its_batches(store, tmp_path):
+    (row,) = figures("reddit_epoch.py", store, "--batches", "1", folder=tmp_path)
+    assert (row["library"], row["threads"], row["batches"]) == ("gaancore", 1, 1)
+    assert row["batches_per_epoch"] == 3  # 1,534 training nodes
+    assert 0 < row["edges"] <= 512 * 25 + 512 * 26 * 10
+    assert 0 <= row["waiting_share"] < 1
+    assert row["seconds"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["ppi", "metr-la"])
+def test_a_training_step_is_timed(task, tmp_path):
+    rows = figures("train_step.py", "--task", task, "--repeats", "1", folder=tmp_path)
+    assert rows
