@@ -13,6 +13,8 @@ def page(report: Facts, level: int = 1) -> str:
     head = f"{'#' * level} {report['title']}"
     if "task" in report:
         head += f": {NAMES[report['task']]}"
+    if "data" in report:
+        head += f" (`{report['data']['file']}`)"
     parts = [head]
     if "counts" in report:
         parts += [_counts(part) for part in report["counts"]]

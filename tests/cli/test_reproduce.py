@@ -317,13 +317,18 @@ def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
         assert f"{ahead}: MAE / RMSE / MAPE" in page
 
 
-def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
+def test_reports_are_put_together_to_one_page(main_table, gaancore, data, tmp_path):
     gaancore("reproduce", "params", "--out", "other")
+    x = small_arrays()["x"]
+    write_small_npz(tmp_path / "turned.npz", x=-x)
+    options = ["--data", "turned.npz", *TINY, "--out", "other", "--report-only"]
+    gaancore("reproduce", "main", *options)
     outcome = gaancore("results", "out", "other", "--to", "docs/results.md")
     assert outcome.code == 0
     page = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
     assert "26 of 26 equal" in page
-    assert "## Test micro-F1 of every model: PPI" in page
+    for file in ("small.npz", "turned.npz"):
+        assert f"## Test micro-F1 of every model: PPI (`{file}`)\n" in page
     assert "`gaancore reproduce traffic --task metr-la --data PATH`" in page
     assert str(tmp_path) not in page
 
