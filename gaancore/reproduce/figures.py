@@ -66,8 +66,8 @@ def score_chart(
 def _words(row: Mapping[str, Any]) -> str:
     if row["mean"] is None:
         return "not run"
-    spread = "" if row["std"] is None else f" ± {row['std']:.2g}"
-    return f"{row['mean']:.4g}{spread}  ({row['n']} run{'s' * (row['n'] != 1)})"
+    spread = "" if row["std"] is None else f" ± {row['std']:.2f}"  # digits as in the table
+    return f"{row['mean']:.2f}{spread}  ({row['n']} run{'s' * (row['n'] != 1)})"
 
 
 def out_dim_chart(points: Sequence[Mapping[str, Any]], title: str, path: Path) -> list[Path]:

@@ -317,7 +317,7 @@ def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
         assert f"{ahead}: MAE / RMSE / MAPE" in page
 
 
-def test_reports_are_put_together_to_one_page(main_table, gaancore, data, tmp_path):
+def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
     gaancore("reproduce", "params", "--out", "other")
     x = small_arrays()["x"]
     write_small_npz(tmp_path / "turned.npz", x=-x)

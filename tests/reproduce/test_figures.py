@@ -67,6 +67,13 @@ def test_a_row_has_its_mean_and_the_papers_number_only_where_there_is_one(drawn,
     ]
 
 
+def test_numbers_beside_the_marks_have_the_digits_of_the_table(drawn, tmp_path):
+    row = {"name": "GaAN", "mean": 86.4512, "std": 1.0049, "n": 3, "paper": None}
+    score_chart([row], "PPI", "test micro-F1, %", tmp_path / "main.png")
+    (beside,) = drawn[0].axes[0].child_axes
+    assert words(beside) == ["86.45 ± 1.00  (3 runs)"]
+
+
 def test_without_a_number_of_the_paper_it_is_not_spoken_of(drawn, tmp_path):
     score_chart([ROWS[1]], "synthetic", "test micro-F1", tmp_path / "main.png")
     assert len(drawn[0].legends[0].get_texts()) == 1
