@@ -34,5 +34,5 @@ def download_command(task: str, folder: str | None, quiet: bool) -> int:
     with progress_bar(f"download {task}", quiet) as progress:
         target = download(task, Path(folder).expanduser() if folder else None, progress)
     use = f"use it with --data {target}" if folder else f"--task {task} finds it"
-    click.echo(f"{target}: {task}, {SOURCES[task].url}; {use}")
+    click.echo(f"{target}: the files of {SOURCES[task].url} are there; {use}")
     return 0

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 from zipfile import ZipFile
 
 from gaancore.data import dgl_ppi, dgl_reddit
@@ -14,11 +15,10 @@ from gaancore.errors import DataError
 
 @dataclass(frozen=True)
 class Source:
-    """An archive of num_bytes at url, and the files that are wanted of it."""
+    """An archive at url, and the files that are wanted of it."""
 
     url: str
     sha256: str
-    num_bytes: int
     files: tuple[str, ...]
 
 
@@ -28,13 +28,11 @@ SOURCES = {
     "ppi": Source(
         "https://data.dgl.ai/dataset/ppi.zip",
         "1f5b2b09ac0f897fa6aa1338c64ab75a5473674cbba89380120bede8cddb2a6a",
-        7_088_822,
         dgl_ppi.FILES,
     ),
     "reddit": Source(
         "https://data.dgl.ai/dataset/reddit.zip",
         "9a16353c28f8ddd07148fc5ac9b57b818d7911ea0fbe9052d66d49fc32b372bf",
-        1_397_962_821,
         dgl_reddit.FILES,
     ),
 }
@@ -48,40 +46,33 @@ def download(
     folder   : by default where `find_dataset` looks. It appears when it is whole; if it has the
                files already, nothing is fetched.
     progress : is told the share that has come.
-    The archive lies beside the folder meanwhile; nothing whose SHA-256 is another is kept.
-    Returns the folder. Raises DataError without a connection, for a file that is another one, if
-    the disk is full or not writeable, and for a folder with something else in it.
+    Nothing whose SHA-256 is another is kept. Returns the folder. Raises DataError without a
+    connection, for a file that is another one, if the disk is full or not writeable, and for a
+    folder with something else in it.
     """
     source, target = SOURCES[task], folder or data_folder() / task
-    if all((target / name).is_file() for name in source.files):
-        return target
-    with new_folder(target) as part:
-        archive = _fetch(source, target.with_name(f"{target.name}.zip"), progress)
-        _unpack(archive, source, part)
-    archive.unlink()
+    if not all((target / name).is_file() for name in source.files):
+        with new_folder(target) as part:
+            archive = _fetch(source, part / "archive.zip", progress)
+            _unpack(archive, source, part)
+            archive.unlink()
     return target
 
 
 def _fetch(source: Source, path: Path, progress: Callable[[float], None]) -> Path:
-    """The archive at `path`; not fetched again if it is there and whole."""
+    """The archive, at `path`."""
     import pooch  # a tenth of a second, for one command
-    from requests import RequestException, Timeout
-    from requests.exceptions import ChunkedEncodingError
+    import requests
 
     pooch.get_logger().setLevel("WARNING")
     fetch = pooch.HTTPDownloader(progressbar=_Bar(progress))
-    hash_known = f"sha256:{source.sha256}"
+    known = f"sha256:{source.sha256}"
     try:
-        pooch.retrieve(source.url, hash_known, path.name, path.parent, downloader=fetch)
-    except RequestException as error:
-        why = "no connection"
-        if error.response is not None:
-            why = f"status {error.response.status_code}"
-        elif isinstance(error, Timeout | ChunkedEncodingError):
-            why = "the connection was lost"
+        pooch.retrieve(source.url, known, path.name, path.parent, downloader=fetch)
+    except requests.RequestException as error:
         raise DataError(
-            f"{source.url}: cannot be fetched ({why}); try again, or fetch it by other means and "
-            "give the unpacked folder as --data"
+            f"{source.url}: cannot be fetched ({_reason(error)}); try again, or fetch it by other "
+            "means and give the unpacked folder as --data"
         ) from error
     except ValueError as error:  # pooch's, of another checksum
         raise DataError(
@@ -89,6 +80,16 @@ def _fetch(source: Source, path: Path, progress: Callable[[float], None]) -> Pat
             "nothing was kept"
         ) from error
     return path
+
+
+def _reason(error: Any) -> str:
+    """Why requests has failed, in few words."""
+    if error.response is not None:
+        return f"status {error.response.status_code}"
+    name = type(error).__name__
+    return {"ConnectionError": "no connection", "ChunkedEncodingError": "it broke off"}.get(
+        name, name
+    )
 
 
 class _Bar:
@@ -116,6 +117,6 @@ def _unpack(archive: Path, source: Source, folder: Path) -> None:
         members = {PurePosixPath(name).name: name for name in packed.namelist()}
         for name in source.files:
             if name not in members:
-                raise DataError(f"{archive}: has no {name}")
+                raise DataError(f"{source.url}: the archive has no {name}")
             with packed.open(members[name]) as file, (folder / name).open("wb") as out:
                 shutil.copyfileobj(file, out)

@@ -25,7 +25,7 @@ from gaancore.data.speeds import parse_times, read_speeds_csv, read_speeds_npz, 
 from gaancore.data.traffic import TrafficDataset, part_of_day
 from gaancore.errors import DataError
 
-NUM_SENSORS, NUM_ARCS = 207, 1515  # Table 1 of the paper; self-loops not counted
+NUM_SENSORS, NUM_ARCS = 207, 1515  # the paper's table of data sets; self-loops not counted
 GRAPH_PATTERNS = ("adj*.pkl", "distances*.csv", "*adj*.csv", "*edges*.csv")
 IDS_PATTERN = "graph_sensor_ids*.txt"
 PLACES_PATTERN = "graph_sensor_locations*.csv"

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -20,13 +21,14 @@ def new_folder(target: Path) -> Iterator[Path]:
     Raises DataError if something is at `target` already, or if the disk is full or not writeable.
     """
     expect_free(target)
-    folder = target.with_name(f"{target.name}.{os.getpid()}.part")
+    folder = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     lock = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(target)
         lock = _make_and_lock(folder)
         yield folder
+        expect_free(target)  # another may have been quicker
         folder.rename(target)
     except OSError as error:
         raise DataError(f"{target}: cannot be written ({error.strerror or error})") from error
@@ -43,8 +45,7 @@ def _make_and_lock(folder: Path) -> int | None:
     Between making and holding it another may take it for left over: then it is made again.
     """
     while True:
-        with suppress(FileExistsError):
-            folder.mkdir()
+        folder.mkdir(exist_ok=True)
         try:
             lock = _lock(folder)
         except (BlockingIOError, FileNotFoundError):
@@ -60,7 +61,7 @@ def _make_and_lock(folder: Path) -> int | None:
 
 def _remove_leftovers(target: Path) -> None:
     """Remove the folders that nobody fills any longer: whoever did was killed."""
-    name = re.compile(re.escape(target.name) + r"\.\d+\.part")
+    name = re.compile(re.escape(target.name) + r"\.[0-9a-f]{8}\.part")
     for folder in target.parent.iterdir():
         if name.fullmatch(folder.name):
             with suppress(OSError):  # somebody fills it, or it is not ours

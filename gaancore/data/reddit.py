@@ -10,7 +10,7 @@ from gaancore.data.load import load_dataset
 from gaancore.data.missing import Nan
 from gaancore.data.raw import SelfLoops, Unflagged
 
-# Section 5.1 and table 3 of the paper: 114.6 M counts both directions of an edge.
+# Section 5.1 of the paper, table of data sets: 114.6 M counts both directions of an edge.
 COUNTS = {"nodes": 232_965, "arcs": 114_615_892, "features": 602, "classes": 41}
 # The public copies differ in what becomes of the 1,522 nodes that GraphSAGE's files leave open.
 SPLITS = {

@@ -37,7 +37,7 @@ class ClassScores:
     support: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counts:
     """How many nodes, of each of C classes or labels; (C,) integers, all 0 if there are no nodes.
 

@@ -9,9 +9,7 @@ from gaancore.data.download import SOURCES, Source
 def no_server(monkeypatch):
     """Addresses at which nobody answers."""
     for task, source in SOURCES.items():
-        monkeypatch.setitem(
-            SOURCES, task, Source("http://127.0.0.1:9/x", "0" * 64, 1, source.files)
-        )
+        monkeypatch.setitem(SOURCES, task, Source("http://127.0.0.1:9/x", "0" * 64, source.files))
 
 
 @pytest.fixture
@@ -32,7 +30,9 @@ def test_without_a_connection_one_line_says_so_and_nothing_is_left(no_server, re
 def test_where_the_data_are_and_how_they_are_used_is_said(ppi_is_there, gaancore, tmp_path):
     outcome = gaancore("download", "ppi")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out == f"{ppi_is_there}: ppi, http://127.0.0.1:9/x; --task ppi finds it\n"
+    assert outcome.out == (
+        f"{ppi_is_there}: the files of http://127.0.0.1:9/x are there; --task ppi finds it\n"
+    )
     (tmp_path / "copy").mkdir()
     for path in ppi_is_there.iterdir():
         (tmp_path / "copy" / path.name).touch()
