@@ -1,7 +1,6 @@
 """What commands share that ask a finished run about the nodes of a graph."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from gaancore.data import NodeDataset
 from gaancore.data.inputs import NodeInputs, inputs_of, read_inputs
 from gaancore.data.missing import Nan
 from gaancore.errors import SettingsError
+from gaancore.paths import user_path
 from gaancore.train.predict import Classifier, load_classifier
 from gaancore.train.record import RunFolder
 
@@ -39,7 +39,7 @@ def open_classifier(
     """The best weights of the run, and the graph at `data`, by default the run's own."""
     if nan is not None and data is None:
         raise SettingsError("--nan: the run's own data is read as in training; leave it out")
-    folder = RunFolder(Path(run).expanduser())
+    folder = RunFolder(user_path(run))
     classifier = load_classifier(folder, device)
     settings = classifier.settings
     if data is None:

@@ -1,7 +1,5 @@
 """`gaancore convert` and `gaancore check`."""
 
-from pathlib import Path
-
 import click
 
 from gaancore.data import NodeDataset, check_store, open_store
@@ -12,6 +10,7 @@ from gaancore.data.new_folder import expect_free
 from gaancore.data.random_split import with_random_split
 from gaancore.data.raw import Unflagged
 from gaancore.errors import SettingsError
+from gaancore.paths import user_path
 
 from .options import debug_option, quiet_option
 from .show import progress_bar
@@ -70,7 +69,7 @@ def convert(
     """
     if seed is not None and shares is None:
         raise SettingsError("--seed: nothing is drawn without --split; leave it out")
-    target, path = Path(store).expanduser(), Path(source).expanduser()
+    target, path = user_path(store), user_path(source)
     expect_free(target)
     raw = read_layout(path)
     if shares is not None:
@@ -90,7 +89,7 @@ def check(store: str, quiet: bool) -> int:
 
     Opening a store compares sizes and types and looks through the graph, but not the features.
     """
-    return _report(check_store(Path(store).expanduser()), quiet)
+    return _report(check_store(user_path(store)), quiet)
 
 
 def _numbers(shares: str) -> list[int]:

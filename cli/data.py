@@ -15,6 +15,7 @@ from gaancore.data import (
     synthetic_traffic,
 )
 from gaancore.errors import DataError, SettingsError
+from gaancore.paths import user_path
 from gaancore.train.classify import ClassifierRun
 from gaancore.train.forecast import ForecastRun
 from gaancore.train.forecast_settings import ForecastSettings
@@ -63,7 +64,7 @@ def load(
     if source is None:
         return replace(_look_alike(s.task), notes=SYNTHETIC_NOTES[s.task])
     # absolute, so that the run can be gone on with from any folder
-    source = Path(source).expanduser().absolute()
+    source = user_path(source).absolute()
     if isinstance(s, ForecastSettings):
         return load_metr_la(
             source,
@@ -103,7 +104,7 @@ def settings_for(
 
 
 def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute()) if path else ""
+    return str(user_path(path).absolute()) if path else ""
 
 
 def make_run(

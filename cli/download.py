@@ -1,10 +1,9 @@
 """`gaancore download`."""
 
-from pathlib import Path
-
 import click
 
 from gaancore.data.download import SOURCES, download
+from gaancore.paths import user_path
 
 from .options import debug_option, quiet_option
 from .show import progress_bar
@@ -32,7 +31,7 @@ def download_command(task: str, folder: str | None, quiet: bool) -> int:
     gaancore convert reddit-files reddit-store      # once; as --data it opens at once
     """
     with progress_bar(f"download {task}", quiet) as progress:
-        target = download(task, Path(folder).expanduser() if folder else None, progress)
+        target = download(task, user_path(folder) if folder else None, progress)
     use = f"use it with --data {target}" if folder else f"--task {task} finds it"
     click.echo(f"{target}: the files of {SOURCES[task].url} are there; {use}")
     return 0

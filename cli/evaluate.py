@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ from rich.table import Table
 
 from gaancore.data.dataset import TEST, TRAIN, VALIDATION
 from gaancore.errors import SettingsError
+from gaancore.paths import user_path
 from gaancore.train.classify import ClassifierRun
 from gaancore.train.forecast import ForecastRun
 from gaancore.train.process import prepare_process
@@ -57,7 +57,7 @@ def evaluate(
     Whole neighbourhoods are gone through layer by layer, a few rows at a time, in memory that does
     not depend on how many there are. Each split sees what it may see: training nodes themselves;
     for validation also the validation nodes; for test everything. Traffic is scored over all
-    windows of the split, in the data's units.
+    windows of the split, in the data's units, and so are the guesses beside it.
 
     --per-class adds, for each split, a line for each class or label, by its name where the data
     has names: precision, the share that is right of the nodes it is predicted of; recall, the share
@@ -66,7 +66,7 @@ def evaluate(
     precision of a class that is never predicted, recall of one that no node has.
     """
     prepare_process(options["threads"])
-    folder = RunFolder(Path(run).expanduser())
+    folder = RunFolder(user_path(run))
     if per_class and folder.read_settings()[0].task == "metr-la":
         raise SettingsError(
             f"--per-class: {folder.path} is a run of task metr-la, which has no classes; "
@@ -78,6 +78,10 @@ def evaluate(
         opened.settings = with_changes(opened.settings, change)
     opened.load_best()
     scores = {name: _score(opened, name, per_class) for name in splits}
+    if isinstance(opened, ForecastRun):
+        for name in splits:
+            guesses = opened.baselines(name).items()
+            scores |= {f"{guess} on {name}": found for guess, found in guesses}
     kind = opened.data_facts["kind"]
     if as_json:
         click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))

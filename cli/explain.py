@@ -11,6 +11,7 @@ from gaancore.data.files import read_csv_rows
 from gaancore.data.inputs import NodeInputs
 from gaancore.data.missing import Nan
 from gaancore.errors import DataError, SettingsError
+from gaancore.paths import user_path
 from gaancore.train.explain import arc_attention, node_gates
 from gaancore.train.process import prepare_process
 
@@ -94,7 +95,7 @@ def _rows_of(nodes: str | None, inputs: NodeInputs) -> np.ndarray:
     """The rows that `--nodes` names."""
     if nodes in (None, "all"):
         return np.arange(inputs.graph.num_nodes)
-    if os.path.isfile(file := os.path.expanduser(nodes)):  # also of a list too long for a name
+    if os.path.isfile(file := user_path(nodes)):  # also of a list too long for a name
         ids = [cells[0] for _, cells in read_csv_rows(Path(file))]
     else:
         ids = [name.strip() for name in nodes.split(",")]

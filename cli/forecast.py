@@ -2,13 +2,13 @@
 
 import csv
 import io
-from pathlib import Path
 from typing import Any
 
 import click
 
 from gaancore.data import TrafficDataset
 from gaancore.errors import SettingsError
+from gaancore.paths import user_path
 from gaancore.train.checkpoint import write_whole
 from gaancore.train.process import prepare_process
 from gaancore.train.record import RunFolder
@@ -37,7 +37,7 @@ def forecast(run: str, out: str, **options: Any) -> int:
     for each sensor under its own id. The readings are scaled as in training.
     """
     prepare_process(options["threads"])
-    folder, target = RunFolder(Path(run).expanduser()), writable_file(out)
+    folder, target = RunFolder(user_path(run)), writable_file(out)
     dataset = load_again(folder, options["data"])
     if not isinstance(dataset, TrafficDataset):
         raise SettingsError(f"{folder.path}: not a run of task metr-la, which does not forecast")

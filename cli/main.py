@@ -93,6 +93,9 @@ def main() -> None:
         if debug:
             traceback.print_exc()
         shortage = memory_shortage(error)
-        click.echo(f"error: out of memory ({shortage}); lower --batch-size or --fanouts", err=True)
+        click.echo(
+            f"error: out of memory ({shortage}); to train, lower --batch-size or --fanouts",
+            err=True,
+        )
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)

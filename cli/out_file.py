@@ -13,6 +13,7 @@ import numpy as np
 
 from gaancore.data.inputs import NodeInputs
 from gaancore.errors import SettingsError
+from gaancore.paths import user_path
 from gaancore.train.checkpoint import writing_whole
 
 KINDS = (".csv", ".npz")
@@ -21,7 +22,7 @@ ROWS_AT_A_TIME = 16_384  # of a table, turned into text
 
 def out_file(name: str) -> Path:
     """See `writable_file`. Raises SettingsError also unless the name ends in .csv or .npz."""
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.suffix not in KINDS:
         raise SettingsError(f"--out: {path}: expected a name that ends in .csv or .npz")
     return writable_file(name)
@@ -32,7 +33,7 @@ def writable_file(name: str, option: str = "--out", *, make_folder: bool = False
 
     Raises SettingsError if a folder is there, or if no file can be made beside it.
     """
-    path = Path(name).expanduser()
+    path = user_path(name)
     if os.path.isdir(path):
         raise SettingsError(f"{option}: {path}: a folder; choose another name, or one in it")
     try:

@@ -8,6 +8,7 @@ import click
 
 from gaancore.data import NodeDataset
 from gaancore.errors import SettingsError
+from gaancore.paths import user_path
 from gaancore.train.forecast import ForecastRun
 from gaancore.train.forecast_settings import ForecastSettings
 from gaancore.train.process import prepare_process
@@ -40,8 +41,8 @@ def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) ->
     hour of the day.
     """
     prepare_process(options["threads"])
-    folder = RunFolder(Path(run).expanduser())
-    target = Path(out).expanduser() if out else folder.path / "plots"
+    folder = RunFolder(user_path(run))
+    target = user_path(out) if out else folder.path / "plots"
     settings, _ = folder.read_settings()
     if isinstance(settings, ForecastSettings):
         files = _draw_forecasts(folder, settings, sensors, target, options)

@@ -9,13 +9,14 @@ import click
 from gaancore.data import NodeDataset, TrafficDataset, find_dataset
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import VARIANTS
+from gaancore.paths import user_path
 from gaancore.reproduce.collected import collected_page
 from gaancore.reproduce.jobs import Jobs
 from gaancore.reproduce.parameters import parameters_report
 from gaancore.reproduce.report import changed_settings, table_report
 from gaancore.reproduce.runs import TableRun, plan, runs_folder
 from gaancore.reproduce.sizes import datasets_report, sampling_report
-from gaancore.reproduce.tables import TABLES, Row, expect_common, rows_of, seeds_of
+from gaancore.reproduce.tables import TABLES, TRAINED, Row, expect_common, rows_of, seeds_of
 from gaancore.reproduce.written import draw_gates, draw_report, expect_same_data, write_report
 from gaancore.threads import get_num_threads
 from gaancore.train.checkpoint import write_whole
@@ -94,24 +95,30 @@ def reproduce(table: str, **options: Any) -> int:
     but the paper's full data stand in a column of their own.
     """
     prepare_process(options["threads"])
-    out = Path(options["out"]).expanduser()
+    out = user_path(options["out"])
+    _expect_of_use(table, options)
     if table == "params":
         return _params(out)
     tasks = TABLES[table][1]
     task = options["task"] or tasks[0]
     if task not in tasks:
         raise SettingsError(f"--task: table {table} is of {', '.join(tasks)}, got {task}")
-    if table == "datasets":
-        return _datasets([options["task"]] if options["task"] else tasks, options["data"], out)
     layers = _given(options)
+    if table == "datasets":
+        named = [options["task"]] if options["task"] else tasks
+        return _datasets(named, options["data"], layers, out)
+    asked: list[Row] = []
+    if table in TRAINED:
+        names = options["rows"].split(",") if options["rows"] else []
+        asked = rows_of(table, task, [name.strip() for name in names])
+        expect_common(table, rows_of(table, task), *layers)
     dataset = load(options["data"], default_settings(task, *layers))
     facts = describe_data(dataset)
     expect_same_data(out, table, task, facts["checksum"])
     if table == "sampling":
         assert isinstance(dataset, NodeDataset)
         return _written(write_report(sampling_report(task, dataset), out))
-    expect_common(table, rows_of(table, task), *layers)
-    return _trained(table, task, dataset, facts, out, options, layers)
+    return _trained(table, task, dataset, facts, out, options, layers, asked)
 
 
 def _params(out: Path) -> int:
@@ -121,11 +128,23 @@ def _params(out: Path) -> int:
     return 0 if report["equal"] == len(report["rows"]) else 1
 
 
-def _datasets(tasks: Any, path: str | None, out: Path) -> int:
+def _expect_of_use(table: str, options: dict[str, Any]) -> None:
+    """Raise SettingsError for an option that would say nothing to this table."""
+    if table in TRAINED:
+        return
+    useless = {"rows": "--rows", "seeds": "--seeds", "variant": "--variant"}
+    if table == "params":
+        useless |= {"data": "--data", "config": "--config", "assignments": "--set"}
+    for name, option in useless.items():
+        if options[name]:
+            raise SettingsError(f"{option}: table {table} has no runs that it could be for")
+
+
+def _datasets(tasks: Any, path: str | None, layers: list[Layer], out: Path) -> int:
     found = {}
     for number, task in enumerate(tasks):
         source = path if number == 0 and path else find_dataset(task)
-        dataset = load(str(source), default_settings(task)) if source else None
+        dataset = load(str(source), default_settings(task, *layers)) if source else None
         found[task] = describe_data(dataset) if dataset else None
     return _written(write_report(datasets_report(found), out))
 
@@ -146,6 +165,7 @@ def _trained(
     out: Path,
     options: Any,
     given: list[Layer],
+    asked: list[Row],
 ) -> int:
     reading = [("--variant", {"variant": options["variant"]})] if options["variant"] else []
 
@@ -159,7 +179,6 @@ def _trained(
         return settings
 
     rows = rows_of(table, task)
-    asked = rows_of(table, task, options["rows"].split(",")) if options["rows"] else rows
     seeds = options["seeds"] or seeds_of(table, task)
     folder = runs_folder(out, task, facts["checksum"])
     runs = plan(rows, seeds, folder, facts["checksum"], settings_of)
@@ -251,7 +270,7 @@ def results(folders: tuple[str, ...], to: str) -> int:
 
     The page says what was run, on which data, and what was not run and how to run it.
     """
-    text = collected_page([Path(folder).expanduser() for folder in folders])
+    text = collected_page([user_path(folder) for folder in folders])
     target = writable_file(to, "--to", make_folder=True)
     write_whole(target, text.encode())
     return _written([target])

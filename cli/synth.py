@@ -1,11 +1,10 @@
 """`gaancore synth`."""
 
-from pathlib import Path
-
 import click
 
 from gaancore.data.synthetic import write_synthetic_ppi
 from gaancore.data.synthetic_reddit import write_synthetic_reddit
+from gaancore.paths import user_path
 
 from .options import debug_option, quiet_option
 from .show import progress_bar
@@ -26,7 +25,7 @@ def ppi(store: str, seed: int) -> int:
     What `gaancore train --task ppi` makes up where it finds no data is that of seed 0. Labels
     depend on which neighbours a node attends to. The same seed gives the same bytes.
     """
-    target = Path(store).expanduser()
+    target = user_path(store)
     write_synthetic_ppi(target, seed)
     click.echo(f"{target}: written; use it with --data {target}")
     return 0
@@ -50,7 +49,7 @@ def reddit(store: str, scale: float, seed: int, quiet: bool) -> int:
     nodes, and nobody for more than 97 %. At full size it takes a minute, 1 GB of memory and 1 GB
     of disk. The same seed gives the same bytes.
     """
-    target = Path(store).expanduser()
+    target = user_path(store)
     with progress_bar("synth reddit", quiet) as progress:
         write_synthetic_reddit(target, seed, scale=scale, progress=progress)
     click.echo(f"{target}: written; use it with --data {target}")

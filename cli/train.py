@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from gaancore.errors import SettingsError
+from gaancore.paths import user_path
 from gaancore.train.classify import ClassifierRun
 from gaancore.train.forecast import ForecastRun
 from gaancore.train.process import prepare_process
@@ -78,7 +79,7 @@ def _new(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
     dataset = load(options["data"], asked)
     named = any("epochs" in changes for _, changes in given)
     settings = settings_for(dataset, asked, epochs_named=named)
-    folder = RunFolder(Path(options["out"]).expanduser() if options["out"] else _free(settings))
+    folder = RunFolder(user_path(options["out"]) if options["out"] else _free(settings))
     run = make_run(settings, dataset, folder, options["device"], options["prefetch"])
     run.start()
     return run
@@ -87,7 +88,7 @@ def _new(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
 def _resumed(options: dict[str, Any]) -> ClassifierRun | ForecastRun:
     if options["out"]:
         raise SettingsError("--out: a resumed run stays in its folder; leave it out")
-    folder = RunFolder(Path(options["resume"]).expanduser())
+    folder = RunFolder(user_path(options["resume"]))
     settings, _ = folder.read_settings()
     asked = with_changes(settings, *given_settings(options))
     if changed := differences(replace(settings, epochs=asked.epochs), asked):

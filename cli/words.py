@@ -56,7 +56,7 @@ class ClassifierWords:
         return table
 
     def doubts(self, record: Facts) -> list[str]:
-        if record["validation"]["micro_f1"] > record["majority"]["micro_f1"]:
+        if record["test"]["micro_f1"] > record["majority"]["micro_f1"]:
             return []
         return [
             "warning: no better than the majority; check that labels and features are in "

@@ -82,6 +82,7 @@ def check_labels(
     _expect_rows(where, "labels", labels, node_ids)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
+    _refuse_unlabelled(where, labels, node_ids)
     if labels.ndim == 1 and multi_label:
         raise DataError(
             f"{where}: labels: one class per node, but this task has several labels per node; "
@@ -106,6 +107,16 @@ def check_labels(
         )
     notes = ("every row of labels has exactly one 1: taken as one class per node",)
     return Labels(binary.argmax(axis=1).astype(np.int64), binary.shape[1], notes=notes)
+
+
+def _refuse_unlabelled(where: str, labels: np.ndarray, node_ids: np.ndarray) -> None:
+    without = np.isnan(labels).reshape(len(labels), -1).all(axis=1)
+    if without.any():
+        row = int(np.argmax(without))
+        raise DataError(
+            f"{where}: labels: nodes without any: {without.sum():,}, first row {row} (node id "
+            f"{node_ids[row]}); label them, or take them out of the split (--unflagged context)"
+        )
 
 
 def _counted_from_0(where: str, classes: np.ndarray) -> Labels:

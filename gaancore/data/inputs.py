@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from gaancore.data.raw import SelfLoops, settle_graph
 from gaancore.data.store import is_store, open_store
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.paths import user_path
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def read_inputs(
     An `.npz` or two tables need edges and features alone. Every node is taken, whatever its split;
     see `make_dataset` and `fill_missing` for the options. Raises DataError, SettingsError.
     """
-    source = Path(path).expanduser()
+    source = user_path(path)
     if is_store(source):
         store = inputs_of(open_store(source))
         return replace(store, graph=store.graph.self_loops(self_loops))

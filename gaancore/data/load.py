@@ -10,6 +10,7 @@ from gaancore.data.missing import Nan, fill_missing
 from gaancore.data.raw import SelfLoops, Unflagged, make_dataset
 from gaancore.data.store import is_store, open_store
 from gaancore.errors import DataError
+from gaancore.paths import user_path
 
 
 def load_dataset(
@@ -27,7 +28,7 @@ def load_dataset(
     every feature a value. Self-loops of a store are dropped or added in memory. Raises DataError,
     SettingsError.
     """
-    source = Path(path).expanduser()
+    source = user_path(path)
     if not is_store(source):
         return make_dataset(
             fill_missing(read_layout(source), nan),
@@ -54,7 +55,7 @@ def data_folder() -> Path:
     %LOCALAPPDATA%.
     """
     if given := os.environ.get("GAANCORE_DATA"):
-        return Path(given).expanduser()
+        return user_path(given)
     if os.name == "nt":
         local = os.environ.get("LOCALAPPDATA")
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "gaancore"

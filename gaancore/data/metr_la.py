@@ -24,6 +24,7 @@ from gaancore.data.separator import find_separator, plain_separator
 from gaancore.data.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
 from gaancore.data.traffic import TrafficDataset, part_of_day
 from gaancore.errors import DataError
+from gaancore.paths import user_path
 
 NUM_SENSORS, NUM_ARCS = 207, 1515  # the paper's table of data sets; self-loops not counted
 GRAPH_PATTERNS = ("adj*.pkl", "distances*.csv", "*adj*.csv", "*edges*.csv")
@@ -54,14 +55,14 @@ def load_metr_la(
     Columns and graph are joined by sensor id. What was aligned, dropped or assumed is told in
     `notes`. Raises DataError (one line: file, row or sensor, remedy), SettingsError.
     """
-    given = Path(path).expanduser()
+    given = user_path(path)
     raw = _read_speeds(given)
     folder = given if given.is_dir() else given.parent
     if sensor_ids is not None:
-        raw = _with_ids(raw, Path(sensor_ids).expanduser())
+        raw = _with_ids(raw, user_path(sensor_ids))
     if start is not None:
         raw = _with_start(raw, start)
-    graph_path = Path(graph).expanduser() if graph is not None else _find_graph(folder)
+    graph_path = user_path(graph) if graph is not None else _find_graph(folder)
     return make_traffic(
         raw,
         _read_graph(graph_path, raw.sensor_ids),

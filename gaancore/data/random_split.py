@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from gaancore.data.dataset import TEST, TRAIN, VALIDATION
+from gaancore.data.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.raw import RawDataset
 from gaancore.errors import SettingsError
 from gaancore.seeding import generator
 
 
 def with_random_split(raw: RawDataset, shares: Sequence[int], *, seed: int) -> RawDataset:
-    """`raw` with its nodes drawn into training, validation and test.
+    """`raw` with its nodes that have a label drawn into training, validation and test.
 
-    shares : per cent of the nodes, such as (60, 20, 20).
+    shares : per cent of these nodes, such as (60, 20, 20). Nodes without a label are in no part.
     Every node is drawn alike, whatever its class and neighbours; the draw is noted. What each
     part may see is the inductive setting's (NodeDataset.view). The same seed gives the same split.
     Raises SettingsError if the shares are not three positive numbers that add up to 100, or leave
@@ -27,16 +27,23 @@ def with_random_split(raw: RawDataset, shares: Sequence[int], *, seed: int) -> R
             f"--split: expected per cent of training, validation and test nodes that add up to "
             f"100, such as 60,20,20; got {','.join(map(str, shares))}"
         )
-    num_nodes = len(raw.node_ids)
-    stops = [round(num_nodes * share / 100) for share in np.cumsum(shares)]
+    labelled = np.flatnonzero(_has_label(raw))
+    stops = [round(labelled.size * share / 100) for share in np.cumsum(shares)]
     sizes = np.diff(stops, prepend=0)
     if not sizes.all():
-        raise SettingsError(f"--split: a part of {num_nodes} nodes would be empty")
-    split = np.empty(num_nodes, np.int8)
-    order = generator(seed, "random split").permutation(num_nodes)
-    split[order] = np.repeat(np.array([TRAIN, VALIDATION, TEST], np.int8), sizes)
+        raise SettingsError(f"--split: a part of {labelled.size} nodes would be empty")
+    split = np.full(len(raw.node_ids), UNFLAGGED, np.int8)
+    order = generator(seed, "random split").permutation(labelled.size)
+    split[labelled[order]] = np.repeat(np.array([TRAIN, VALIDATION, TEST], np.int8), sizes)
     note = (
         f"no split in the file: {sizes[0]:,} training, {sizes[1]:,} validation and {sizes[2]:,} "
         f"test nodes drawn at random ({'/'.join(map(str, shares))} %, seed {seed})"
     )
     return replace(raw, split=split, notes=(*raw.notes, note))
+
+
+def _has_label(raw: RawDataset) -> np.ndarray:
+    """(N,) bool: whether every label of the node is a number; where there are none at all, True."""
+    if raw.labels is None or raw.labels.dtype.kind != "f":
+        return np.ones(len(raw.node_ids), bool)
+    return np.isfinite(raw.labels).reshape(len(raw.labels), -1).all(axis=1)

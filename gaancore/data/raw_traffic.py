@@ -131,9 +131,9 @@ def _check_speeds(
 ) -> tuple[np.ndarray, np.ndarray]:
     """speeds as float32 with 0 for missing ones, and valid."""
     valid = ~np.isnan(raw.speeds)
-    if null_value is not None:
-        valid &= raw.speeds != null_value
     with np.errstate(over="ignore"):  # too large for float32 becomes inf, and is reported as such
+        if null_value is not None:  # in the precision of float32, which the file may have had
+            valid &= raw.speeds.astype(np.float32) != np.float32(null_value)
         speeds = np.ascontiguousarray(np.where(valid, raw.speeds, 0), dtype=np.float32)
     infinite = ~np.isfinite(speeds)
     if infinite.any():

@@ -68,8 +68,9 @@ def read_road_edges(
     if length_at is not None:
         near = gaussian_kernel(np.array(list(roads.values()))) > 0
         kept = [road for road, is_near in zip(roads, near, strict=True) if is_near]
+        none = "" if kept else "warning: "
         notes.append(
-            f"graph: {len(kept):,} of {len(roads):,} roads are near (weight >= {THRESHOLD})"
+            f"{none}graph: {len(kept):,} of {len(roads):,} roads are near (weight >= {THRESHOLD})"
         )
     pairs = np.array([(row[a], row[b]) for a, b in kept], np.int64).reshape(-1, 2)
     graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge")

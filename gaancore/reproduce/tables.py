@@ -63,7 +63,8 @@ def rows_of(table: str, task: str, names: Sequence[str] = ()) -> list[Row]:
 
 
 def expect_common(table: str, rows: Sequence[Row], *layers: tuple[str, dict[str, Any]]) -> None:
-    """Raise SettingsError for a change that is not for every row: of what rows differ in, or seed.
+    """Raise SettingsError for a change that is not one of settings of every row: of what rows
+    differ in, of seed or of variant.
 
     layers : (what to blame in an error, such as an option; {setting: value}).
     """
@@ -72,13 +73,15 @@ def expect_common(table: str, rows: Sequence[Row], *layers: tuple[str, dict[str,
         for name in changes:
             if name in differing:
                 raise SettingsError(
-                    f"{where}: {name}: the rows of table {table} differ in it; choose among them "
-                    "with --rows"
+                    f"{where}: {name}: the rows of table {table} differ in it; leave it out "
+                    "(--rows chooses among them)"
                 )
             if name == "seed":
                 raise SettingsError(
                     f"{where}: seed: each row is run with seeds 0, 1, ...; --seeds says how many"
                 )
+            if name == "variant":
+                raise SettingsError(f"{where}: variant: leave it out; --variant names it")
 
 
 def read_rows(table: str) -> list[Row]:

@@ -112,14 +112,19 @@ class Run(ABC):
 
         What comes of it is what would have come of that number from the start, if the old end fell
         on a validation; else that end's own validation counts too.
-        Raises SettingsError if it was trained for longer, or its learning rate was made for its
-        old end.
+        Raises SettingsError if it was trained for longer, if it has stopped early, or if its
+        learning rate was made for its old end.
         """
         where, done = f"{self.folder.path}: epochs", self.progress.step / self.steps_per_epoch
         if getattr(self.settings, "lr_cooldown", 0):
             raise SettingsError(
                 f"{where}: its learning rate falls towards the end it was given, "
                 f"{self.settings.epochs}; train a new run to that length"
+            )
+        if self.schedule.stopped:
+            raise SettingsError(
+                f"{where}: it stopped early, after {done:g}, as its validation no longer improved; "
+                "train a new run with more patience, --set stop_patience=N"
             )
         if 0 < epochs < done:
             raise SettingsError(f"{where}: {done:g} are done, so it cannot end after {epochs}")

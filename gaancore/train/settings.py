@@ -4,13 +4,13 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib import resources
-from pathlib import Path
 from typing import Any, TypeVar
 
 from gaancore.data.missing import Nan
 from gaancore.data.raw import SelfLoops, Unflagged
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.paths import user_path
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each
 # head of a pairwise sum, d_v of a pool.
@@ -185,7 +185,7 @@ def read_config(name: str) -> dict[str, Any]:
     """
     recipes = shipped_recipes()
     try:
-        path: Any = Path(name).expanduser()
+        path: Any = user_path(name)
         if not path.exists() and name in recipes:
             path = resources.files("gaancore.recipes") / f"{name}.toml"
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -213,7 +213,7 @@ def _convert(where: str, name: str, value: Any, default: Any) -> Any:
             return tuple(_convert(where, name, part, default[0]) for part in parts)
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError
-        if kind is str and not isinstance(value, str):
+        if kind is str and not isinstance(value, str | int | float):
             raise ValueError
         return kind(value)
     except (TypeError, ValueError):

@@ -76,5 +76,7 @@ def test_too_little_memory_on_a_gpu_is_one_line_and_leaves_the_last_state(
     with EmulatedCupy(memory=300).installed():
         line = refused("train", "--resume", "run")
         assert line.startswith("out of memory (on the GPU: Out of memory allocating ")
-        assert line.endswith("300 of 300 bytes are free); lower --batch-size or --fanouts")
+        assert line.endswith(
+            "300 of 300 bytes are free); to train, lower --batch-size or --fanouts"
+        )
     assert contents(tmp_path / "run") == before

@@ -55,6 +55,9 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
     scores = json.loads(gaancore("evaluate", "run", "--json").out)
     assert scores["test"] == record["test"]
     assert scores["validation"] == record["validation"]
+    for guess in ("last value", "historical average"):
+        assert scores[f"{guess} on test"] == record["baselines"][guess]
+        assert f"{guess} on validation" in scores
 
     assert gaancore("forecast", "--run", "run", "--out", "ahead.csv").code == 0
     header, *rows = read_csv(tmp_path / "ahead.csv")
@@ -72,6 +75,19 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
     assert found == {f"{name}.{kind}" for name in pictures for kind in ("png", "svg")}
     svg = (tmp_path / "run" / "plots" / "error-by-step.svg").read_text(encoding="utf-8")
     assert svg.startswith("<?xml")
+
+
+def test_rows_that_are_hours_apart_are_reported_at_the_last_step(gaancore, roads, tmp_path):
+    with (roads / "speeds.csv").open("w", encoding="utf-8") as file:
+        file.write(f"time,{','.join(small_roads().sensor_ids)}\n")
+        for number, speeds in enumerate(small_roads().speeds):
+            time = np.datetime64("2026-01-01T00:00") + 2 * number * np.timedelta64(1, "h")
+            file.write(f"{time},{','.join(map(str, speeds))}\n")
+    outcome = gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    assert outcome.code == 0
+    assert "360 min" in outcome.out
+    assert "no reading" not in outcome.out
+    assert gaancore("plot", "run", "--sensor", "road0-1").code == 0
 
 
 @pytest.mark.parametrize("null_value", ["0", "-1", "none"])

@@ -106,7 +106,7 @@ def test_too_little_memory_is_one_line_that_says_what_to_lower(refused, data, mo
 
     monkeypatch.setattr("gaancore.train.batches.Batches.blocks", out_of_memory)
     line = refused("train", "--data", data, *TINY)
-    assert line == "out of memory (9.1 GiB); lower --batch-size or --fanouts"
+    assert line == "out of memory (9.1 GiB); to train, lower --batch-size or --fanouts"
 
 
 def test_a_run_that_diverges_is_told_where_and_keeps_its_last_good_state(

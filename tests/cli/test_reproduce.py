@@ -358,10 +358,15 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("table", "change", "words"),
         [
-            ("main", "model=gaan", "model: the rows of table main differ in it; choose among"),
+            (
+                "main",
+                "model=gaan",
+                "model: the rows of table main differ in it; leave it out (--rows",
+            ),
             ("ablation", "num_heads=2", "num_heads: the rows of table ablation differ in it"),
             ("out-dim", "out_dim=64", "out_dim: the rows of table out-dim differ in it"),
             ("traffic", "model=gaan", "model: the rows of table traffic differ in it"),
+            ("main", "variant=paper", "variant: leave it out; --variant names it"),
             ("main", "seed=3", "seed: each row is run with seeds 0, 1, ...; --seeds says how many"),
             ("main", "task=reddit", "task: got 'reddit', but the task is ppi; name it with --task"),
         ],
@@ -380,6 +385,25 @@ class TestRefusals:
         line = refused("reproduce", table, *options, "--out", "out")
         assert line.startswith(f"{where}: {words}")
         assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize(
+        ("table", "option"),
+        [
+            ("params", "--rows=gaan"),
+            ("params", "--set=lr=1"),
+            ("params", "--data=x"),
+            ("sampling", "--seeds=2"),
+            ("datasets", "--variant=paper"),
+        ],
+    )
+    def test_an_option_that_would_say_nothing(self, refused, table, option):
+        name = option.split("=")[0]
+        line = refused("reproduce", table, option)
+        assert line == f"{name}: table {table} has no runs that it could be for"
+
+    def test_rows_that_are_none_before_the_data_are_read(self, refused):
+        line = refused("reproduce", "main", "--rows", "fnn, gat", "--data", "nowhere")
+        assert line.startswith("--rows: gat: table main has no such row; known: fnn, ")
 
     def test_data_that_are_gone(self, main_table, refused, data, tmp_path):
         data.rename(tmp_path / "moved.npz")

@@ -104,6 +104,16 @@ def test_a_run_goes_on_from_any_folder(gaancore, data, tmp_path, monkeypatch):
     assert gaancore("evaluate", "../run").code == 0
 
 
+def test_a_run_that_stopped_early_is_at_its_end(gaancore, refused, data, tmp_path):
+    early = {"epochs": 0, "lr": 1e-9, "lr_floor": 1e-9, "stop_patience": 2}
+    gaancore("train", "--data", data, *small_options(**early), "--out", "run")
+    before = contents(tmp_path / "run")
+    line = refused("train", "--resume", "run", "--epochs", 500)
+    assert line.startswith("run: epochs: it stopped early, after ")
+    assert line.endswith("train a new run with more patience, --set stop_patience=N")
+    assert contents(tmp_path / "run") == before
+
+
 DAMAGE = {
     "settings.json": (b'{"settings"', "settings.json: damaged or not written by gaancore"),
     "last.safetensors": (b"\x10", "last.safetensors: damaged or not written by gaancore"),

@@ -277,8 +277,8 @@ def test_a_class_that_is_not_there_is_refused_where_classes_are_needed(tmp_path)
     write_tables(tmp_path)
     edited(tmp_path, "nodes.csv", "dog", "")
     assert refusal_of(tmp_path) == (
-        "nodes.csv: labels: 1 values are not 0, 1, 2, ..., first nan at row 1 (node id n2); "
-        "correct them or remove the nodes"
+        "nodes.csv: labels: nodes without any: 1, first row 1 (node id n2); label them, or take "
+        "them out of the split (--unflagged context)"
     )
     assert read_inputs(tmp_path).node_ids.size == 4
     write_tables(tmp_path, [[*row[:3], "", row[4]] for row in NODES])

@@ -133,7 +133,7 @@ def test_single_labels_may_be_numbers_a_column_or_one_hot_rows(labels: np.ndarra
         (np.array([0, -1, 1]), "1 values are not 0, 1, 2, ..., first -1 at row 1 (node id 101)"),
         (np.array([0, 0.5, 1]), "first 0.5 at row 1"),
         (np.array([5, 7, 10**12]), "classes 5 to 1000000000000, more than 1,000,000"),
-        (np.array([0, np.nan, 1]), "first nan at row 1"),
+        (np.array([0, np.nan, 1]), "nodes without any: 1, first row 1"),
         (np.array([0, np.inf, 1]), "first inf at row 1"),
         (np.array([0, 2**64 - 1, 1], np.uint64), "first 18446744073709551615 at row 1"),
         (np.array(["a", "b", "c"]), "labels: expected numbers"),

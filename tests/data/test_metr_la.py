@@ -205,6 +205,14 @@ def test_another_reading_or_none_can_mean_missing(tmp_path):
     assert_array_equal(np.argwhere(~load_metr_la(folder, null_value=None).valid), [[5, 1]])
 
 
+def test_a_reading_that_means_missing_is_found_in_float32_too(tmp_path):
+    write_pickle(tmp_path)
+    speeds = SPEEDS.astype(np.float32)
+    speeds[3, 1] = -99.9
+    np.savez(tmp_path / "speeds.npz", speed=speeds, sensor_ids=IDS, times=times_of(30))
+    assert_array_equal(np.argwhere(~load_metr_la(tmp_path, null_value=-99.9).valid), [[3, 1]])
+
+
 def test_negative_speeds_are_warned_of(tmp_path):
     speeds = SPEEDS.copy()
     speeds[3, 1] = -4

@@ -23,7 +23,9 @@ from gaancore.data import NodeDataset, load_ppi, load_reddit, open_store, reddit
 from gaancore.data.convert import write_store
 from gaancore.data.layouts import read_layout
 from gaancore.data.random_split import with_random_split
+from gaancore.data.raw import RawDataset
 from gaancore.errors import DataError, SettingsError
+from gaancore.graph import ArcList
 
 
 def arcs(dataset: NodeDataset) -> set[tuple[int, int]]:
@@ -258,6 +260,27 @@ def test_a_drawn_split_has_the_shares_asked_for_and_follows_its_seed(tmp_path: P
     assert (drawn != other).any()
     means = [np.flatnonzero(drawn == part).mean() for part in range(3)]
     assert all(200 < mean < 300 for mean in means)  # not in runs
+
+
+@pytest.mark.parametrize("width", [None, 3])
+def test_a_split_is_drawn_among_the_nodes_that_have_a_label(width: int | None) -> None:
+    shape = (100,) if width is None else (100, width)
+    labels = np.zeros(shape)
+    labels[::4] = np.nan
+    raw = RawDataset(
+        path="drawn",
+        graph=ArcList(np.zeros(0, np.int64), np.zeros(0, np.int64), 100),
+        features=np.ones((100, 1)),
+        labels=labels,
+        split=None,
+        node_ids=np.arange(100),
+        sources={},
+    )
+    drawn = with_random_split(raw, (60, 20, 20), seed=0)
+    assert drawn.split is not None
+    assert (drawn.split[::4] == -1).all()
+    assert np.bincount(drawn.split + 1).tolist() == [25, 45, 15, 15]
+    assert "45 training, 15 validation and 15 test nodes" in drawn.notes[-1]
 
 
 @pytest.mark.parametrize("shares", [(60, 20), (60, 20, 21), (100, 0, 0), (120, -10, -10)])

@@ -158,6 +158,13 @@ def test_distances_become_edges_where_the_kernel_is_at_least_a_tenth(tmp_path):
     assert f"graph: {len(expected)} of 16 roads are near (weight >= 0.1)" in road.notes
 
 
+def test_distances_so_alike_that_no_road_is_near_are_warned_of(tmp_path):
+    lines = [f"{IDS[0]},{IDS[1]},900", f"{IDS[1]},{IDS[2]},1000", f"{IDS[2]},{IDS[0]},1100"]
+    road = read_road_edges(write_lines(tmp_path / "edges.csv", "from,to,cost", *lines), IDS, None)
+    assert arcs_of(road.graph) == set()
+    assert "warning: graph: 0 of 3 roads are near (weight >= 0.1)" in road.notes
+
+
 def test_the_kernel_by_hand():
     # lengths 0 and 2: s = 1, so weights exp(0) and exp(-4) = 0.018 < 0.1
     assert_allclose(gaussian_kernel(np.array([0.0, 2.0])), [1, 0])

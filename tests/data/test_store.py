@@ -368,6 +368,16 @@ def test_who_begins_while_another_cleans_up_makes_its_folder_again(
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["store"]
 
 
+def test_the_slower_of_two_writers_is_told_that_it_was(tmp_path: Path) -> None:
+    def write_twice() -> None:
+        with store_writer(tmp_path / "store"), store_writer(tmp_path / "store"):
+            pass
+
+    with pytest.raises(DataError, match="store: there is something of that name"):
+        write_twice()
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     with (
         pytest.raises(DataError, match=r"store: cannot be written \(No space left on device\)"),

@@ -96,11 +96,12 @@ def test_arrays_of_other_shapes_are_refused(which):
         ForecastErrors(4).add(*drawn(0))
 
 
-def test_the_minutes_of_the_paper_that_a_horizon_holds():
+def test_the_minutes_of_the_paper_that_a_horizon_holds_are_reported_or_else_its_last_step():
     assert reported_steps(300, 12) == {15: 3, 30: 6, 60: 12}
     assert reported_steps(300, 3) == {15: 3}
     assert reported_steps(900, 12) == {15: 1, 30: 2, 60: 4}
-    assert reported_steps(420, 12) == {}
+    assert reported_steps(420, 12) == {84: 12}
+    assert reported_steps(7200, 3) == {360: 3}
 
 
 def test_the_definition_names_every_error():
