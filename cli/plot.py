@@ -15,7 +15,7 @@ from gaancore.train.process import prepare_process
 from gaancore.train.record import AnySettings, RunFolder
 from gaancore.train.settings import Settings
 
-from .data import load_again, open_run
+from .data import SYNTHETIC_NOTES, load_again, open_run
 from .options import process_options
 
 
@@ -43,7 +43,7 @@ def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) ->
     prepare_process(options["threads"])
     folder = RunFolder(user_path(run))
     target = user_path(out) if out else folder.path / "plots"
-    settings, _ = folder.read_settings()
+    settings, data = folder.read_settings()
     if isinstance(settings, ForecastSettings):
         files = _draw_forecasts(folder, settings, sensors, target, options)
     elif sensors:
@@ -52,6 +52,8 @@ def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) ->
         files = _draw_classifier(folder, settings, target, options)
     for path in files:
         click.echo(f"written: {path}")
+    if data["path"] is None:  # built in
+        click.echo(" ".join(SYNTHETIC_NOTES[settings.task]))
     return 0
 
 

@@ -35,6 +35,10 @@ def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[P
     figures["error-by-step"] = _by_step(run)
     if run.dataset.time_of_day is not None:
         figures["error-by-hour"] = _by_hour(run, starts, predicted)
+    if run.dataset.kind == "synthetic":
+        for figure in figures.values():
+            (axes,) = figure.axes
+            axes.set_title(f"{axes.get_title()}, SYNTHETIC data")
     saved = (save_figure(figure, folder / f"{name}.png") for name, figure in figures.items())
     return [path for paths in saved for path in paths]
 

@@ -14,6 +14,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", *sorted(f"docs/{page.name}" for page in CHECKOUT.glob("docs/*.md"))]
 TEXTS = {page: (CHECKOUT / page).read_text(encoding="utf-8") for page in PAGES}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+OF_OTHERS = {"--task", "--json", "--device"}  # of bench/
 FOLDERS = ("gaancore", "cuda", "bench", "cli", "tests", "docs", ".ci")
 
 
@@ -50,6 +51,23 @@ def test_every_command_is_one_that_the_program_takes(page):
         except click.ClickException as error:
             pytest.fail(f"{page}: gaancore {name} {shlex.join(arguments)}: {error.message}")
     assert found or page == "docs/kernels.md"
+
+
+def test_every_option_that_is_spoken_of_is_one_of_a_command():
+    known = {
+        option
+        for command in [
+            program,
+            *program.commands.values(),
+            *program.commands["synth"].commands.values(),
+        ]
+        for parameter in command.params
+        for option in parameter.opts
+    } | {"--help", "--version"}
+    for page, text in TEXTS.items():
+        prose = FENCE.sub("", text)
+        spoken_of = re.findall(r"(?<![\w-])--[a-z][a-z-]*", " ".join(re.findall(r"`[^`]+`", prose)))
+        assert set(spoken_of) - known <= OF_OTHERS, page
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,8 +1,9 @@
 """`gaancore plot` of runs that classify nodes."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from small_run import small_options
+from small_run import small_dataset, small_options
 
 CURVES = {"learning-curves.png", "learning-curves.svg"}
 GATES = {
@@ -20,6 +21,13 @@ def test_a_gaan_is_drawn_with_its_gates(gaancore, data):
     assert found == CURVES | GATES
     written = [f"written: {Path('run', 'plots', name)}" for name in found]
     assert sorted(outcome.lines) == sorted(written)
+
+
+def test_pictures_of_synthetic_data_are_said_to_be_so(gaancore, monkeypatch):
+    built_in = replace(small_dataset(), path=None)
+    monkeypatch.setattr("gaancore.cli.data.synthetic_ppi", lambda: built_in)
+    gaancore("train", *small_options(), "--model", "fnn", "--out", "run")
+    assert gaancore("plot", "run").lines[-1].startswith("SYNTHETIC data: no --data was given")
 
 
 def test_another_model_is_drawn_without_its_data(gaancore, data):
