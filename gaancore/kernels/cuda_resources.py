@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from gaancore.array import nvrtc
 from gaancore.errors import DeviceError
 from gaancore.kernels.cuda_launch import OPTIONS, PIECE, source
+from gaancore.threads import get_num_threads
 
 OLDEST = 75  # the first architecture that CUDA 13 knows
 # float type and numbers per load, as cuda_launch.share_out chooses them
@@ -55,24 +57,31 @@ def resource_table(
 ) -> Iterator[Resources]:
     """Compile cuda/*.cu, or only the files named, for each architecture of `targets`.
 
-    A file takes a tenth to half of a second for each build and architecture. Raises DeviceError if
-    there is no compiler, or with the first complaint if it refuses a text.
+    A file takes a tenth to half of a second for each build and architecture; threads share these.
+    Raises DeviceError if there is no compiler, or with the first complaint if it refuses a text.
     """
-    for file in kernel_files() if names is None else names:
-        for dtype, numbers in builds:
-            for target in targets:
-                for found in FACTS.finditer(_log(nvrtc(), file, dtype, numbers, target)):
-                    shared = re.search(r"(\d+) bytes smem", found["rest"])
-                    yield Resources(
-                        file=file,
-                        kernel=found["kernel"],
-                        dtype=dtype.name,
-                        numbers=numbers,
-                        architecture=int(found["architecture"]),
-                        registers=int(found["registers"]),
-                        shared=int(shared[1]) if shared else 0,
-                        spilled=int(found["stores"]) + int(found["loads"]),
-                    )
+    chosen = kernel_files() if names is None else names
+    jobs = [(file, *build, target) for file in chosen for build in builds for target in targets]
+    compiler = nvrtc()  # it lets go of the interpreter's lock
+    with ThreadPoolExecutor(get_num_threads()) as pool:
+        logs = pool.map(lambda job: _log(compiler, *job), jobs)
+        for (file, dtype, numbers, _), log in zip(jobs, logs, strict=True):
+            yield from _facts(file, dtype, numbers, log)
+
+
+def _facts(file: str, dtype: np.dtype, numbers: int, log: str) -> Iterator[Resources]:
+    for found in FACTS.finditer(log):
+        shared = re.search(r"(\d+) bytes smem", found["rest"])
+        yield Resources(
+            file=file,
+            kernel=found["kernel"],
+            dtype=dtype.name,
+            numbers=numbers,
+            architecture=int(found["architecture"]),
+            registers=int(found["registers"]),
+            shared=int(shared[1]) if shared else 0,
+            spilled=int(found["stores"]) + int(found["loads"]),
+        )
 
 
 def _log(compiler: Any, file: str, dtype: np.dtype, numbers: int, target: int) -> str:
