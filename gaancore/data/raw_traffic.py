@@ -130,11 +130,13 @@ def _check_speeds(
     raw: RawTraffic, sensor_ids: tuple[str, ...], null_value: float | None, notes: list[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """speeds as float32 with 0 for missing ones, and valid."""
-    valid = ~np.isnan(raw.speeds)
     with np.errstate(over="ignore"):  # too large for float32 becomes inf, and is reported as such
-        if null_value is not None:  # in the precision of float32, which the file may have had
-            valid &= raw.speeds.astype(np.float32) != np.float32(null_value)
-        speeds = np.ascontiguousarray(np.where(valid, raw.speeds, 0), dtype=np.float32)
+        speeds = np.array(raw.speeds, np.float32, order="C")
+        missing = np.isnan(speeds)
+        if null_value is not None:  # in the precision that the file may have had
+            missing |= speeds == np.float32(null_value)
+    speeds[missing] = 0
+    valid = ~missing
     infinite = ~np.isfinite(speeds)
     if infinite.any():
         row, column = np.argwhere(infinite)[0]

@@ -63,8 +63,8 @@ def rows_of(table: str, task: str, names: Sequence[str] = ()) -> list[Row]:
 
 
 def expect_common(table: str, rows: Sequence[Row], *layers: tuple[str, dict[str, Any]]) -> None:
-    """Raise SettingsError for a change that is not one of settings of every row: of what rows
-    differ in, of seed or of variant.
+    """Raise SettingsError for a change that cannot be one for all rows alike: of what they differ
+    in, or of seed or variant, which have options.
 
     layers : (what to blame in an error, such as an option; {setting: value}).
     """
