@@ -36,12 +36,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from gaancore.data import TRAIN, Features, NodeDataset, feature_statistics, open_store
 from gaancore.ops import softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
+from gaancore.system.process import peak_rss_mb, prepare_process
 from gaancore.tensor import Tensor
-from gaancore.train.batches import Batches
-from gaancore.train.build import build_model
+from gaancore.train.nodes.batches import Batches
+from gaancore.train.nodes.build import build_model
+from gaancore.train.nodes.settings import task_settings
 from gaancore.train.prefetch import Prefetch
-from gaancore.train.process import peak_rss_mb, prepare_process
-from gaancore.train.settings import task_settings
 
 WARM_UP = 2
 PEER = Path(__file__).with_name("reddit_peer.py")

@@ -29,8 +29,8 @@ from timing import machine
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gaancore.graph import Block, CSRGraph, sample_blocks
+from gaancore.system.process import peak_rss_mb, prepare_process
 from gaancore.train.prefetch import Prefetch
-from gaancore.train.process import peak_rss_mb, prepare_process
 
 
 def measure(store: str, fanouts: list[int], num_threads: int, seconds: float) -> dict[str, Any]:

@@ -36,11 +36,12 @@ from segment_profiles import PROFILES
 from segment_report import print_report
 from segment_roofline import plot
 
-from gaancore import __version__, threads
+from gaancore import __version__
 from gaancore.array import array_module, cuda_devices, resolve_device, to_device, to_numpy
 from gaancore.errors import DeviceError
 from gaancore.kernels import kernels_for
-from gaancore.train.process import prepare_process
+from gaancore.system import threads
+from gaancore.system.process import prepare_process
 
 LARGEST_ERROR = 1e-5  # relative to the largest element, float32 against float64
 BUDGET = 0.3  # seconds: a call that has been repeated for so long has been timed enough

@@ -12,7 +12,7 @@ from segment_cases import OPS, Case
 
 SCRIPT = Path(__file__).with_name("peer_segment_ops.py")
 PATIENCE = 900  # seconds for the libraries of one interpreter
-KEPT = str(1 << 30)  # freed memory that the allocator keeps, as gaancore.train.process has it
+KEPT = str(1 << 30)  # freed memory that the allocator keeps, as gaancore.system.process has it
 
 
 def write_case(case: Case, folder: Path) -> None:

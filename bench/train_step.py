@@ -32,8 +32,8 @@ from gaancore.graph.csr import CSRGraph
 from gaancore.models.node_classifier import NodeClassifier
 from gaancore.ops import bce_with_logits
 from gaancore.optim import Adam, clip_grad_norm
+from gaancore.system.process import peak_rss_mb, prepare_process, rss_mb
 from gaancore.tensor import Tensor
-from gaancore.train.process import peak_rss_mb, prepare_process, rss_mb
 
 NUM_GRAPHS, NUM_NODES, MEAN_DEGREE, NUM_FEATURES, NUM_LABELS = 20, 2245, 28, 50, 121
 

@@ -6,12 +6,12 @@ from typing import Any
 import click
 
 from gaancore.data import NodeDataset
-from gaancore.data.inputs import NodeInputs, inputs_of, read_inputs
-from gaancore.data.missing import Nan
+from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
+from gaancore.data.nodes.missing import Nan
 from gaancore.errors import SettingsError
-from gaancore.paths import user_path
-from gaancore.train.predict import Classifier, load_classifier
-from gaancore.train.record import RunFolder
+from gaancore.system.paths import user_path
+from gaancore.train.nodes.predict import Classifier, load_classifier
+from gaancore.train.run_folder import RunFolder
 
 from .data import load_again
 

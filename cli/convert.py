@@ -3,14 +3,14 @@
 import click
 
 from gaancore.data import NodeDataset, check_store, open_store
-from gaancore.data.convert import write_store
-from gaancore.data.layouts import read_layout
-from gaancore.data.missing import Nan, fill_missing
-from gaancore.data.new_folder import expect_free
-from gaancore.data.random_split import with_random_split
-from gaancore.data.raw import Unflagged
+from gaancore.data.nodes.layouts.find import read_layout
+from gaancore.data.nodes.make import Unflagged
+from gaancore.data.nodes.missing import Nan, fill_missing
+from gaancore.data.nodes.split import with_random_split
+from gaancore.data.nodes.store.convert import write_store
 from gaancore.errors import SettingsError
-from gaancore.paths import user_path
+from gaancore.system.new_folder import expect_free
+from gaancore.system.paths import user_path
 
 from .options import debug_option, quiet_option
 from .show import progress_bar

@@ -15,12 +15,12 @@ from gaancore.data import (
     synthetic_traffic,
 )
 from gaancore.errors import DataError, SettingsError
-from gaancore.paths import user_path
-from gaancore.train.classify import ClassifierRun
-from gaancore.train.forecast import ForecastRun
-from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.record import AnySettings, RunFolder, describe_data
-from gaancore.train.settings import Settings
+from gaancore.system.paths import user_path
+from gaancore.train.nodes.run import ClassifierRun
+from gaancore.train.nodes.settings import Settings
+from gaancore.train.run_folder import AnySettings, RunFolder, describe_data
+from gaancore.train.traffic.run import ForecastRun
+from gaancore.train.traffic.settings import ForecastSettings
 
 NODE_TASKS = ("ppi", "reddit")
 TASKS = (*NODE_TASKS, "metr-la")

@@ -13,11 +13,11 @@ from rich.table import Table
 
 from gaancore.array import resolve_device
 from gaancore.doctor.checks import CHECKS
+from gaancore.doctor.kernel_resources import Resources, architectures, kernel_files, resource_table
 from gaancore.doctor.machine import describe_machine
 from gaancore.doctor.self_test import Outcome, self_test
 from gaancore.errors import DeviceError
-from gaancore.kernels.cuda_resources import Resources, architectures, kernel_files, resource_table
-from gaancore.train.process import prepare_process
+from gaancore.system.process import prepare_process
 
 from .options import debug_option
 from .show import print_whole

@@ -3,7 +3,7 @@
 import click
 
 from gaancore.data.download import SOURCES, download
-from gaancore.paths import user_path
+from gaancore.system.paths import user_path
 
 from .options import debug_option, quiet_option
 from .show import progress_bar

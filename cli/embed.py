@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from gaancore.data.missing import Nan
-from gaancore.train.process import prepare_process
+from gaancore.data.nodes.missing import Nan
+from gaancore.system.process import prepare_process
 
 from .classifier import classifier_options, open_classifier
 from .options import process_options

@@ -7,14 +7,14 @@ from typing import Any
 import click
 from rich.table import Table
 
-from gaancore.data.dataset import TEST, TRAIN, VALIDATION
+from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION
 from gaancore.errors import SettingsError
-from gaancore.paths import user_path
-from gaancore.train.classify import ClassifierRun
-from gaancore.train.forecast import ForecastRun
-from gaancore.train.process import prepare_process
-from gaancore.train.record import RunFolder
-from gaancore.train.settings import with_changes
+from gaancore.system.paths import user_path
+from gaancore.system.process import prepare_process
+from gaancore.train.nodes.run import ClassifierRun
+from gaancore.train.nodes.settings import with_changes
+from gaancore.train.run_folder import RunFolder
+from gaancore.train.traffic.run import ForecastRun
 
 from .data import open_run
 from .options import process_options

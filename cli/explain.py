@@ -7,13 +7,13 @@ from typing import Any
 import click
 import numpy as np
 
-from gaancore.data.files import read_csv_rows
-from gaancore.data.inputs import NodeInputs
-from gaancore.data.missing import Nan
+from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.nodes.inputs import NodeInputs
+from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError
-from gaancore.paths import user_path
-from gaancore.train.explain import arc_attention, node_gates
-from gaancore.train.process import prepare_process
+from gaancore.system.paths import user_path
+from gaancore.system.process import prepare_process
+from gaancore.train.nodes.explain import arc_attention, node_gates
 
 from .classifier import classifier_options, open_classifier
 from .options import process_options

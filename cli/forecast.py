@@ -8,11 +8,11 @@ import click
 
 from gaancore.data import TrafficDataset
 from gaancore.errors import SettingsError
-from gaancore.paths import user_path
+from gaancore.system.paths import user_path
+from gaancore.system.process import prepare_process
 from gaancore.train.checkpoint import write_whole
-from gaancore.train.process import prepare_process
-from gaancore.train.record import RunFolder
-from gaancore.train.speed_forecaster import load_forecaster
+from gaancore.train.run_folder import RunFolder
+from gaancore.train.traffic.forecaster import load_forecaster
 
 from .data import load_again
 from .options import process_options

@@ -7,8 +7,8 @@ import click
 from rich.table import Table
 
 from gaancore.data.summary import summarize_nodes, summarize_traffic
-from gaancore.data.traffic import TrafficDataset
-from gaancore.train.record import default_settings
+from gaancore.data.traffic.dataset import TrafficDataset
+from gaancore.train.run_folder import default_settings
 
 from .data import TASKS, load
 from .options import debug_option

@@ -11,9 +11,9 @@ from typing import Any
 import click
 import numpy as np
 
-from gaancore.data.inputs import NodeInputs
+from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import SettingsError
-from gaancore.paths import user_path
+from gaancore.system.paths import user_path
 from gaancore.train.checkpoint import writing_whole
 
 KINDS = (".csv", ".npz")

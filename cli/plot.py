@@ -8,12 +8,12 @@ import click
 
 from gaancore.data import NodeDataset
 from gaancore.errors import SettingsError
-from gaancore.paths import user_path
-from gaancore.train.forecast import ForecastRun
-from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.process import prepare_process
-from gaancore.train.record import AnySettings, RunFolder
-from gaancore.train.settings import Settings
+from gaancore.system.paths import user_path
+from gaancore.system.process import prepare_process
+from gaancore.train.nodes.settings import Settings
+from gaancore.train.run_folder import AnySettings, RunFolder
+from gaancore.train.traffic.run import ForecastRun
+from gaancore.train.traffic.settings import ForecastSettings
 
 from .data import SYNTHETIC_NOTES, load_again, open_run
 from .options import process_options
@@ -59,7 +59,7 @@ def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) ->
 
 def _draw_curves(folder: RunFolder, settings: AnySettings, target: Path) -> list[Path]:
     """They need no data, so they are there even where the data are not found."""
-    from gaancore.reproduce.figures import learning_curves  # matplotlib takes a second to import
+    from gaancore.plots.scores import learning_curves  # matplotlib takes a second to import
 
     name = f"{settings.model}, seed {settings.seed}"
     return learning_curves({name: folder.path}, target / "learning-curves.png")
@@ -72,7 +72,7 @@ def _draw_forecasts(
     target: Path,
     options: dict[str, Any],
 ) -> Iterator[Path]:
-    from gaancore.train.forecast_plots import draw_plots
+    from gaancore.plots.forecasts import draw_plots
 
     yield from _draw_curves(folder, settings, target)
     opened = open_run(folder, options["data"], options["device"], options["prefetch"])
@@ -84,7 +84,7 @@ def _draw_forecasts(
 def _draw_classifier(
     folder: RunFolder, settings: Settings, target: Path, options: dict[str, Any]
 ) -> Iterator[Path]:
-    from gaancore.reproduce.figures import gate_pictures
+    from gaancore.plots.scores import gate_pictures
 
     yield from _draw_curves(folder, settings, target)
     if settings.model == "gaan":

@@ -6,10 +6,10 @@ from typing import Any
 import click
 import numpy as np
 
-from gaancore.data.inputs import NodeInputs
-from gaancore.data.missing import Nan
-from gaancore.train.predict import Classifier
-from gaancore.train.process import prepare_process
+from gaancore.data.nodes.inputs import NodeInputs
+from gaancore.data.nodes.missing import Nan
+from gaancore.system.process import prepare_process
+from gaancore.train.nodes.predict import Classifier
 
 from .classifier import classifier_options, open_classifier
 from .options import process_options

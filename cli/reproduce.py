@@ -9,7 +9,6 @@ import click
 from gaancore.data import NodeDataset, TrafficDataset, find_dataset
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import VARIANTS
-from gaancore.paths import user_path
 from gaancore.reproduce.collected import collected_page
 from gaancore.reproduce.jobs import Jobs
 from gaancore.reproduce.parameters import parameters_report
@@ -18,13 +17,14 @@ from gaancore.reproduce.runs import TableRun, plan, runs_folder
 from gaancore.reproduce.sizes import datasets_report, sampling_report
 from gaancore.reproduce.tables import TABLES, TRAINED, Row, expect_common, rows_of, seeds_of
 from gaancore.reproduce.written import draw_gates, draw_report, expect_same_data, write_report
-from gaancore.threads import get_num_threads
+from gaancore.system.paths import user_path
+from gaancore.system.process import prepare_process
+from gaancore.system.threads import get_num_threads
 from gaancore.train.checkpoint import write_whole
-from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.process import prepare_process
-from gaancore.train.record import AnySettings, default_settings, describe_data
-from gaancore.train.settings import read_config
-from gaancore.train.speed_forecaster import with_known_features
+from gaancore.train.nodes.settings import read_config
+from gaancore.train.run_folder import AnySettings, default_settings, describe_data
+from gaancore.train.traffic.forecaster import with_known_features
+from gaancore.train.traffic.settings import ForecastSettings
 
 from .data import TASKS, load, settings_for
 from .options import given_assignments, process_options

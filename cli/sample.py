@@ -7,9 +7,9 @@ import click
 from rich.table import Table
 
 from gaancore.data import TRAIN, NodeDataset
-from gaancore.train.process import prepare_process
-from gaancore.train.sampling_table import PAPER_SIZES, SampledSizes, sampled_sizes
-from gaancore.train.settings import task_settings, with_changes
+from gaancore.reproduce.sampling import PAPER_SIZES, SampledSizes, sampled_sizes
+from gaancore.system.process import prepare_process
+from gaancore.train.nodes.settings import task_settings, with_changes
 
 from .data import NODE_TASKS, load
 from .options import debug_option

@@ -18,10 +18,10 @@ from rich.table import Table
 
 from gaancore.reproduce.jobs import last_validation
 from gaancore.reproduce.runs import TableRun
-from gaancore.train.classify import ClassifierRun
-from gaancore.train.forecast import ForecastRun
-from gaancore.train.record import RunFolder
+from gaancore.train.nodes.run import ClassifierRun
 from gaancore.train.run import Watcher
+from gaancore.train.run_folder import RunFolder
+from gaancore.train.traffic.run import ForecastRun
 
 from .words import words_for
 

@@ -2,9 +2,9 @@
 
 import click
 
-from gaancore.data.synthetic import write_synthetic_ppi
-from gaancore.data.synthetic_reddit import write_synthetic_reddit
-from gaancore.paths import user_path
+from gaancore.data.synthetic.ppi import write_synthetic_ppi
+from gaancore.data.synthetic.reddit import write_synthetic_reddit
+from gaancore.system.paths import user_path
 
 from .options import debug_option, quiet_option
 from .show import progress_bar

@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from gaancore.errors import SettingsError
-from gaancore.paths import user_path
-from gaancore.train.classify import ClassifierRun
-from gaancore.train.forecast import ForecastRun
-from gaancore.train.process import prepare_process
-from gaancore.train.record import AnySettings, RunFolder, default_settings
+from gaancore.system.paths import user_path
+from gaancore.system.process import prepare_process
+from gaancore.train.nodes.run import ClassifierRun
+from gaancore.train.nodes.settings import differences, with_changes
 from gaancore.train.run import RunInterrupt
-from gaancore.train.settings import differences, with_changes
+from gaancore.train.run_folder import AnySettings, RunFolder, default_settings
+from gaancore.train.traffic.run import ForecastRun
 
 from .data import TASKS, load, make_run, open_run, settings_for
 from .options import given_settings, process_options, quiet_option, settings_options

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from rich.table import Table
 
-from gaancore.train.traffic_metrics import DEFINITION
+from gaancore.train.traffic.metrics import DEFINITION
 
 Facts = dict[str, Any]
 

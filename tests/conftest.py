@@ -10,9 +10,9 @@ from emulator.device import MODES, EmulatedCupy
 from emulator.module import has_compiler
 from hypothesis import HealthCheck, settings
 
-from gaancore import threads
 from gaancore.array import cuda_problem, resolve_device
 from gaancore.kernels import cpu
+from gaancore.system import threads
 
 # fixtures choose a device or a number of threads, and hold nothing that an example could change
 LASTING = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "deadline": None}

@@ -7,11 +7,11 @@ import numpy as np
 from small_run import NODES, WIDTHS, small_arrays
 
 from gaancore.data import NodeDataset
-from gaancore.data.raw import RawDataset, make_dataset
+from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
-from gaancore.train.classify import ClassifierRun
-from gaancore.train.record import RunFolder
-from gaancore.train.settings import Settings, task_settings
+from gaancore.train.nodes.run import ClassifierRun
+from gaancore.train.nodes.settings import Settings, task_settings
+from gaancore.train.run_folder import RunFolder
 
 CLASSES = 5
 

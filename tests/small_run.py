@@ -13,12 +13,12 @@ import pytest
 from safetensors import safe_open
 
 from gaancore.data import NodeDataset
-from gaancore.data.raw import RawDataset, make_dataset
+from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
-from gaancore.train.classify import ClassifierRun
-from gaancore.train.record import RunFolder
+from gaancore.train.nodes.run import ClassifierRun
+from gaancore.train.nodes.settings import Settings
 from gaancore.train.run import RunInterrupt, Watcher
-from gaancore.train.settings import Settings
+from gaancore.train.run_folder import RunFolder
 
 NODES, GRAPHS, FEATURES, LABELS = 120, 6, 6, 5
 WIDTHS = {

@@ -7,10 +7,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import ZipFile
 
-from gaancore.data import dgl_ppi, dgl_reddit
-from gaancore.data.load import data_folder
-from gaancore.data.new_folder import new_folder
+from gaancore.data.nodes.layouts import dgl_ppi, dgl_reddit
+from gaancore.data.nodes.load import data_folder
 from gaancore.errors import DataError
+from gaancore.system.new_folder import new_folder
 
 
 @dataclass(frozen=True)

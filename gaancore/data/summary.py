@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.checks import VALUES_AT_A_TIME
-from gaancore.data.dataset import TRAIN, UNFLAGGED, NodeDataset
-from gaancore.data.traffic import TrafficDataset
-from gaancore.graph.mapped import forget_pages
+from gaancore.data.nodes.checks import VALUES_AT_A_TIME
+from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
+from gaancore.data.traffic.dataset import TrafficDataset
+from gaancore.system.mapped import forget_pages
 
 Facts = dict[str, Any]
 SPLITS = ("train", "validation", "test")

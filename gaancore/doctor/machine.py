@@ -11,9 +11,9 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 import gaancore
-from gaancore import threads
 from gaancore.array import cuda_devices, cuda_extra, cuda_problem, driver_version
-from gaancore.kernels import cpu_segments
+from gaancore.kernels.cpu import segments as cpu_segments
+from gaancore.system import threads
 
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "threadpoolctl", "safetensors", "click", "rich")
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from gaancore.graph.checks import expect_ends, index_dtype, whole_number
 from gaancore.graph.csr import ARCS_AT_A_TIME, CSRGraph
-from gaancore.graph.mapped import forget_pages
+from gaancore.system.mapped import forget_pages
 
 # Each call starts anew and gives the same arcs: (src, dst) arrays of equal length, any order.
 ArcChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gaancore.errors import GraphError
 from gaancore.graph.hash_set import first_repeat
-from gaancore.graph.mapped import forget_pages
+from gaancore.system.mapped import forget_pages
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gaancore.graph.checks import index_dtype
-from gaancore.jit import jit
+from gaancore.system.jit import jit
 
 
 def counting_sort(keys: np.ndarray, num_keys: int) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,6 @@ from gaancore.graph.checks import (
     read_only,
     whole_number,
 )
-from gaancore.graph.mapped import forget_pages, room_for_part
 from gaancore.graph.ordered_rows import (
     count_inside,
     count_loops_and_repeats,
@@ -30,6 +29,7 @@ from gaancore.graph.ordered_rows import (
     some_rows,
     sorted_rows,
 )
+from gaancore.system.mapped import forget_pages, room_for_part
 
 ARCS_AT_A_TIME = 4_000_000  # of a stream of them
 

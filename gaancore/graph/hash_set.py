@@ -8,7 +8,7 @@ a block has fewer than 2^31 sources. Keys are never negative.
 
 import numpy as np
 
-from gaancore.jit import jit
+from gaancore.system.jit import jit
 
 MULTIPLIER = 0x5851F42D  # odd and below 2^31: its product with 32 bits of a key fits in int64
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gaancore.jit import jit
+from gaancore.system.jit import jit
 
 
 def sorted_rows(src: np.ndarray, dst: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ bits are held in uint64, where a product of two of them fits, so nothing ever ov
 
 import numpy as np
 
-from gaancore.jit import jit
+from gaancore.system.jit import jit
 
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)

@@ -15,7 +15,7 @@ from gaancore.graph.checks import fanout_list, key_of, node_ids, read_only
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.hash_set import merge_ids
 from gaancore.graph.philox import HALF, LOW, philox
-from gaancore.jit import jit
+from gaancore.system.jit import jit
 
 
 def sample_blocks(

@@ -14,8 +14,8 @@ import numpy as np
 
 from gaancore.errors import GraphError
 from gaancore.graph.arcs import ArcChunks
-from gaancore.jit import jit
-from gaancore.threads import run_ranges, split_evenly
+from gaancore.system.jit import jit
+from gaancore.system.threads import run_ranges, split_evenly
 
 ENTRIES_AT_A_TIME = 100_000_000  # of the rows being filled, 4 bytes each
 MOST_NODES = np.iinfo(np.int32).max  # an entry is a node and a bit, 32 together

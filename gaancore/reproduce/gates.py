@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.dataset import TEST, NodeDataset
+from gaancore.data.nodes.dataset import TEST, NodeDataset
 from gaancore.errors import SettingsError
 from gaancore.nn.observe import Seen, observing
-from gaancore.train.classify import ClassifierRun
-from gaancore.train.heads import HeadValues, attention_entropy, gate_values
-from gaancore.train.record import RunFolder
-from gaancore.train.settings import Settings
+from gaancore.train.nodes.heads import HeadValues, attention_entropy, gate_values
+from gaancore.train.nodes.run import ClassifierRun
+from gaancore.train.nodes.settings import Settings
+from gaancore.train.run_folder import RunFolder
 
 SHOWN_NODES = 16
 CLOSED, OPEN = 0.1, 0.9  # a gate below or above it lets next to nothing, or all, of a head through

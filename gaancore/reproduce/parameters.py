@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from gaancore.data.traffic_batches import WIDTHS
+from gaancore.data.traffic.batches import WIDTHS
 from gaancore.nn.module import Module
 from gaancore.reproduce.data_facts import paper_data
 from gaancore.reproduce.tables import Row, rows_of
-from gaancore.train.build import build_forecaster, build_model
-from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.record import default_settings
+from gaancore.train.nodes.build import build_forecaster, build_model
+from gaancore.train.run_folder import default_settings
+from gaancore.train.traffic.settings import ForecastSettings
 
 
 @dataclass(frozen=True)

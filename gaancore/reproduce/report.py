@@ -11,9 +11,9 @@ from gaancore.reproduce.data_facts import data_kind, describe, file_name
 from gaancore.reproduce.order import judged
 from gaancore.reproduce.runs import TableRun
 from gaancore.reproduce.tables import TABLES, Row
-from gaancore.train.forecast_settings import ForecastSettings
-from gaancore.train.record import AnySettings
-from gaancore.train.settings import differences
+from gaancore.train.nodes.settings import differences
+from gaancore.train.run_folder import AnySettings
+from gaancore.train.traffic.settings import ForecastSettings
 
 AHEAD = ("15 min", "30 min", "60 min", "mean")
 ERRORS = ("mae", "rmse", "mape")

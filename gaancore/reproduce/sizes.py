@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gaancore.data.dataset import NodeDataset
+from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.reproduce.data_facts import count_table, data_kind, describe, file_name, paper_data
+from gaancore.reproduce.sampling import PAPER_SIZES, sampled_sizes
 from gaancore.reproduce.tables import TABLES
-from gaancore.train.record import describe_data
-from gaancore.train.sampling_table import PAPER_SIZES, sampled_sizes
+from gaancore.train.run_folder import describe_data
 
 FANOUTS, NUM_SEEDS, REPEATS = (15, 15, 15), 512, 10  # Table 1
 

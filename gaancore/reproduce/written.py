@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gaancore.data.dataset import NodeDataset
+from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.errors import DataError, SettingsError
 from gaancore.reproduce.data_facts import short_words
 from gaancore.reproduce.page import page
@@ -45,7 +45,7 @@ def write_report(report: Facts, out: Path) -> list[Path]:
 
 def draw_report(report: Facts, runs: Sequence[TableRun], out: Path) -> list[Path]:
     """The pictures of a table with scores, if anything was run; returns the PNGs."""
-    from gaancore.reproduce.figures import learning_curves, out_dim_chart, score_chart
+    from gaancore.plots.scores import learning_curves, out_dim_chart, score_chart
 
     if not any(row["seeds"] for row in report["rows"]):
         return []
@@ -64,7 +64,7 @@ def draw_report(report: Facts, runs: Sequence[TableRun], out: Path) -> list[Path
 
 def draw_gates(runs: Sequence[TableRun], dataset: NodeDataset, out: Path) -> Facts:
     """The pictures of the gates of the first finished run, and what they show in numbers."""
-    from gaancore.reproduce.figures import gate_pictures
+    from gaancore.plots.scores import gate_pictures
 
     done = [run for run in runs if run.finished]
     return gate_pictures(done[0].folder.path, dataset, out / "gates") if done else {}

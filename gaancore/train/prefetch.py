@@ -8,7 +8,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from gaancore.threads import get_num_threads, on_one_thread
+from gaancore.system.threads import get_num_threads, on_one_thread
 
 T = TypeVar("T")
 

@@ -15,6 +15,7 @@ from typing import Any
 from gaancore.errors import SettingsError, TrainingError
 from gaancore.nn.module import Module
 from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
+from gaancore.system.process import peak_rss_mb, rss_mb
 from gaancore.train.checkpoint import (
     Groups,
     belongs_to_the_run,
@@ -22,8 +23,7 @@ from gaancore.train.checkpoint import (
     save_checkpoint,
     write_json,
 )
-from gaancore.train.process import peak_rss_mb, rss_mb
-from gaancore.train.record import RunFolder, versions
+from gaancore.train.run_folder import RunFolder, versions
 
 
 @dataclass

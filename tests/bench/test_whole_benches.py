@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gaancore.data.synthetic_reddit import write_synthetic_reddit
+from gaancore.data.synthetic.reddit import write_synthetic_reddit
 
 BENCH = Path(__file__).parents[2] / "bench"
 

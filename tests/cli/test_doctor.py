@@ -5,10 +5,11 @@ import json
 import pytest
 
 from gaancore import array
+from gaancore.doctor import kernel_resources as cuda_resources
 from gaancore.doctor import machine
 from gaancore.doctor.checks import CHECKS
-from gaancore.kernels import cpu, cuda_resources
-from gaancore.kernels.cuda_resources import Resources
+from gaancore.doctor.kernel_resources import Resources
+from gaancore.kernels import cpu
 
 
 @pytest.fixture(autouse=True)

@@ -12,10 +12,10 @@ from small_files import CLASSES, write_graphsage, write_npz
 from small_run import small_options
 from small_traffic_run import forecast_run
 
-from gaancore.data.inputs import read_inputs
-from gaancore.train.explain import arc_attention, node_gates
-from gaancore.train.predict import load_classifier
-from gaancore.train.record import RunFolder
+from gaancore.data.nodes.inputs import read_inputs
+from gaancore.train.nodes.explain import arc_attention, node_gates
+from gaancore.train.nodes.predict import load_classifier
+from gaancore.train.run_folder import RunFolder
 
 ROWS = np.arange(6)
 

@@ -10,8 +10,8 @@ from gaancore.cli.data import SYNTHETIC_EPOCHS
 from small_run import small_options, write_small_npz
 from small_traffic_run import forecast_run, small_roads, small_traffic_options
 
-from gaancore.train.record import RunFolder
-from gaancore.train.speed_forecaster import load_forecaster
+from gaancore.train.run_folder import RunFolder
+from gaancore.train.traffic.forecaster import load_forecaster
 
 OPTIONS = small_traffic_options(epochs=1)
 

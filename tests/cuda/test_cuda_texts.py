@@ -12,15 +12,16 @@ from typing import Any
 
 import pytest
 
-from gaancore.errors import DeviceError
-from gaancore.kernels import cuda_launch, cuda_resources
-from gaancore.kernels.cuda_resources import (
+from gaancore.doctor import kernel_resources as cuda_resources
+from gaancore.doctor.kernel_resources import (
     NARROW,
     WIDE,
     architectures,
     kernel_files,
     resource_table,
 )
+from gaancore.errors import DeviceError
+from gaancore.kernels.cuda import launch as cuda_launch
 
 FOLDER = Path(__file__).parents[2] / "cuda"
 KERNEL_FILES = kernel_files()

@@ -17,8 +17,8 @@ from gaancore.models.node_classifier import MODELS, VARIANTS, FeedForward, NodeC
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.tensor import Tensor
-from gaancore.train.batches import Batch
-from gaancore.train.inference import infer
+from gaancore.train.nodes.batches import Batch
+from gaancore.train.nodes.inference import infer
 
 NODES, IN_DIM, CLASSES = 44, 5, 4
 WIDTHS = {"embed_dim": 8, "out_dim": 8, "num_heads": (2, 3), "key_dim": 4, "value_dims": (4, 5),

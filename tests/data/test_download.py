@@ -13,9 +13,10 @@ from threading import Thread
 import pytest
 from small_files import write_dgl
 
-from gaancore.data import dgl_ppi, download, find_dataset, load_ppi
+from gaancore.data import download, find_dataset, load_ppi
 from gaancore.data.download import SOURCES, Source
 from gaancore.data.download import download as fetch
+from gaancore.data.nodes.layouts import dgl_ppi
 from gaancore.errors import DataError
 
 # pooch leaves the connection of a download that failed to the garbage collector

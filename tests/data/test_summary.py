@@ -12,7 +12,7 @@ from small_traffic_run import small_roads
 from strategies import graphs, seeds
 
 from gaancore.data import NodeDataset, load_ppi
-from gaancore.data.raw import RawDataset, make_dataset
+from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.data.summary import SPLITS, summarize_nodes, summarize_traffic
 
 

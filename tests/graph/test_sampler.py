@@ -10,7 +10,7 @@ from strategies import seeds as run_seeds
 
 from gaancore.errors import GraphError
 from gaancore.graph import Block, CSRGraph, drop_edges, sample_blocks
-from gaancore.threads import get_num_threads, set_num_threads
+from gaancore.system.threads import get_num_threads, set_num_threads
 
 fanout_lists = st.lists(st.integers(-1, 5) | st.just(2**31), min_size=1, max_size=3)
 

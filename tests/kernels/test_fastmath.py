@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gaancore.jit import jit
-from gaancore.kernels.fastmath import exp_nonpositive, log1p_unit, random_word
+from gaancore.kernels.cpu.vector.math import exp_nonpositive, log1p_unit, random_word
+from gaancore.system.jit import jit
 
 FLAGS = pytest.mark.parametrize("fast", [False, True], ids=["strict", "as the kernels compile it"])
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from gaancore import threads
 from gaancore.graph import Block
+from gaancore.system import threads
 
 pytestmark = pytest.mark.usefixtures("any_threads")
 

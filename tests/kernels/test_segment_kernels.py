@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from gaancore.graph import Block
-from gaancore.kernels import cpu_attend
+from gaancore.kernels.cpu import attention as cpu_attend
 
 f32, f64 = np.float32, np.float64
 DTYPES = pytest.mark.parametrize("dtype", [f32, f64], ids=["float32", "float64"])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
-from gaancore.train.build import build_model
-from gaancore.train.settings import task_settings
+from gaancore.train.nodes.build import build_model
+from gaancore.train.nodes.settings import task_settings
 
 RNG = np.random.default_rng(0)
 PPI = {"in_dim": 50, "num_classes": 121, "embed_dim": 64, "key_dim": 24}

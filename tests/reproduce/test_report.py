@@ -11,8 +11,8 @@ from gaancore.reproduce.page import page
 from gaancore.reproduce.report import changed_settings, spread, table_report
 from gaancore.reproduce.runs import TableRun
 from gaancore.reproduce.tables import rows_of
-from gaancore.train.record import RunFolder
-from gaancore.train.settings import Settings
+from gaancore.train.nodes.settings import Settings
+from gaancore.train.run_folder import RunFolder
 
 FULL = {
     "kind": "real",

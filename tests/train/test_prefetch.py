@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from small_run import contents, run_until, small_run
 
-from gaancore import threads
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph, sample_blocks
-from gaancore.train.batches import Batches
+from gaancore.system import threads
+from gaancore.train.nodes.batches import Batches
 from gaancore.train.prefetch import Prefetch
 
 DEPTHS = pytest.mark.parametrize("depth", [0, 1, 2, 7])

@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from small_run import contents, resumed_run, run_until, small_run
 
 from gaancore.errors import DataError, SettingsError, TrainingError
-from gaancore.train.classify import ClassifierRun
+from gaancore.train.nodes.run import ClassifierRun
 from gaancore.train.run import Watcher
 
 
@@ -121,7 +121,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_and_leaves_the_last_good_st
 
 def test_a_model_that_diverges_at_validation_names_the_step(tmp_path, monkeypatch):
     run = small_run(tmp_path)
-    monkeypatch.setattr("gaancore.train.classify.infer", lambda *_: np.full((24, 5), np.nan))
+    monkeypatch.setattr("gaancore.train.nodes.run.infer", lambda *_: np.full((24, 5), np.nan))
     with pytest.raises(TrainingError, match=r"^validation after step 5: output 0 of node 0"):
         run.train()
     assert not run.folder.best.exists()

@@ -1,0 +1,140 @@
+"""Tables of numbers in CSV as programs really write them: with or without header and index."""
+
+import itertools
+import re
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.files.separator import SEPARATORS, plain_separator, separator_notes
+from gaancore.errors import DataError
+
+INDEX_NAMES = {"index", "unnamed: 0", "timestamp", "timestamps", "datetime", "date", "time"}
+NOTHING = dict.fromkeys(("", "nan", "na", "n/a", "null", "none"), float("nan"))
+INTEGER = re.compile(r"[+-]?\d+")
+NUMBER = re.compile(r"([+-]?\d+\.\d+(?:[eE][+-]?\d+)?)(?:\.\d+)?")  # 64.5.2 is pandas' third 64.5
+DATE = re.compile(r"\d{1,4}[-/]\d{1,2}[-/]\d{1,4}([ T].*)?")
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """values: (R, C) float64, NaN where a cell is empty. columns: the header's names, if any.
+
+    index: the text of the first column where it is no value but names the row.
+    """
+
+    values: np.ndarray
+    columns: tuple[str, ...] | None
+    index: tuple[str, ...] | None
+    notes: tuple[str, ...]
+
+
+def read_number_table(path: Path) -> NumberTable:
+    """Read the table, which has commas, semicolons or tabs between its cells.
+
+    The first column is an index if its header says so (empty, `timestamp`, ...) or it holds dates.
+    The first line is a header of names if a cell of it is no number, or all are different integers
+    (ids). A line of readings that pandas took for a header, and wrote back as one with repeated
+    numbers marked (`64.5.1`), is a row again, and a note says so.
+    Raises DataError naming the line and column of the first cell that is wrong.
+    """
+    separator = plain_separator(path)
+    rows = read_csv_rows(path, separator)
+    lines = list(itertools.islice(rows, 2))
+    first = lines[0][1]
+    has_index = _has_index(first, lines[-1][1])
+    names = first[has_index:]
+    if not names:
+        raise DataError(f"{path}: one column and no numbers; expected a column for each sensor")
+    places = range(has_index + 1, len(first) + 1)
+    index: list[str] = []
+    numbers = array("d")
+    for line, cells in itertools.chain(lines[1:], rows):
+        if len(cells) != len(first):
+            raise DataError(
+                f"{path}: line {line} has {len(cells):,} cells where the first has {len(first):,}; "
+                f"every line needs as many, with {SEPARATORS[separator]} between them"
+            )
+        index += cells[:has_index]
+        numbers.extend(parse_numbers(path, line, cells[has_index:], places))
+    values = np.array(numbers).reshape(-1, len(names))
+    columns: tuple[str, ...] | None = tuple(names)
+    notes = separator_notes(path, separator)
+    if not _is_header(path, first, has_index, values):
+        columns = None
+        readings = [NUMBER.sub(r"\1", name) for name in names]
+        if readings != names:
+            notes += ("the header line holds readings: taken as the first row",)
+        values = np.vstack([parse_numbers(path, lines[0][0], readings, places), values])
+        index = first[:has_index] + index
+    return NumberTable(values, columns, tuple(index) if has_index else None, notes)
+
+
+def _has_index(first: list[str], second: list[str]) -> bool:
+    """Whether the first column names the rows, from two lines."""
+    if DATE.fullmatch(first[0]) or DATE.fullmatch(second[0]):
+        return True
+    if first[0]:
+        return first[0].lower() in INDEX_NAMES
+    return not (NUMBER.fullmatch(second[0]) or second[0].lower() in NOTHING)
+
+
+def _is_header(path: Path, first: list[str], has_index: bool, values: np.ndarray) -> bool:
+    """Whether the first line names columns; raises DataError where only a person can tell."""
+    names = first[has_index:]
+    if not all(INTEGER.fullmatch(name) for name in names):
+        return not all(_is_number(name) for name in names)
+    if has_index and not DATE.fullmatch(first[0]):
+        return True
+    if len(set(names)) < len(names):
+        return False
+    ids = sorted(map(int, names))
+    if ids == list(range(len(ids))) or not (np.nan_to_num(values) >= ids[0]).any():
+        return True
+    raise DataError(
+        f"{path}: the first line could be a header of sensor ids or a row of readings; "
+        "name the columns, or write the readings with a decimal point"
+    )
+
+
+def _is_number(cell: str) -> bool:
+    """Also of a decimal comma: no name, but a reading to be refused."""
+    number = INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell.replace(",", "."))
+    return bool(number) or cell.lower() in NOTHING
+
+
+def parse_numbers(
+    path: Path,
+    line: int,
+    cells: list[str],
+    columns: Iterable[object],
+    *,
+    words: Mapping[str, float] = NOTHING,
+    remedy: str = "leave the cell empty if the reading is missing",
+) -> list[float]:
+    """The cells of a line as numbers.
+
+    columns : what to call the column of each. words : what words stand for, in lower case.
+    Raises DataError naming the line and column of the first cell that is neither, with the remedy.
+    """
+    if "_" not in "".join(cells):  # Python would take 1_2 for 12
+        try:
+            return list(map(float, cells))
+        except ValueError:
+            pass
+    found = []
+    for column, cell in zip(columns, cells, strict=True):
+        try:
+            if "_" in cell:
+                raise ValueError
+            found.append(words[cell.lower()] if cell.lower() in words else float(cell))
+        except ValueError:
+            raise DataError(
+                f"{path}: line {line}, column {column}: {cell!r} is not a number; "
+                f"{'write decimals with a point' if ',' in cell else remedy}"
+            ) from None
+    return found

@@ -1,0 +1,116 @@
+"""Pickles that hold numbers, text, plain containers and NumPy arrays; anything else is refused.
+
+A pickle is a program, and `pickle.load` runs it. Here it can name a handful of things only, and
+each of them is a stand-in that keeps what it is given: no code of NumPy's or of anybody else's runs
+on what the file says. Arrays are made of the plain bytes afterwards.
+"""
+
+import io
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaancore.data.files.arrays import expect_file
+from gaancore.errors import DataError
+
+PLAIN_DTYPE = re.compile(r"b1|[iu][1248]|f[248]|[SU]\d+")
+
+
+def read_plain_pickle(path: Path) -> Any:
+    """The value in a pickle of Python 2 or 3: an array, or a plain value whose items may be arrays.
+
+    Python 2's strings become text. Raises DataError if the file is missing or damaged, or names
+    any class or function beside those that an array of numbers or text is made of.
+    """
+    expect_file(path)
+    try:
+        value = _Unpickler(io.BytesIO(path.read_bytes()), encoding="latin1").load()
+        return (
+            [_plain(item) for item in value] if isinstance(value, list | tuple) else _plain(value)
+        )
+    except _RefusedError as refusal:
+        raise DataError(
+            f"{path}: refused: the pickle asks for {refusal}, and only plain containers and arrays "
+            "of numbers or text are read; save the matrix as .csv"
+        ) from None
+    except Exception as error:  # a damaged pickle makes the reader raise nearly anything
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise DataError(f"{path}: not a readable pickle: {reason}; fetch it again") from error
+
+
+class _RefusedError(Exception):
+    pass
+
+
+class _StandIn:
+    """Keeps what the pickle calls it with, and the state that follows."""
+
+    def __init__(self, *given: Any) -> None:
+        self.given = given
+        self.state: Any = None
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+
+class _DType(_StandIn):
+    """dtype(code, ...) and the state (version, byte order, ...)."""
+
+
+class _Array(_StandIn):
+    """_reconstruct(...) and the state (version, shape, dtype, is_fortran, content)."""
+
+
+class _BufferArray(_StandIn):
+    """_frombuffer(content, dtype, shape, order): protocol 5's way."""
+
+
+class _Encoded(_StandIn):
+    """encode(text, "latin1"): how Python 3 writes bytes below protocol 3."""
+
+
+_NAMES: dict[tuple[str, str], type[_StandIn]] = {
+    ("numpy", "ndarray"): _StandIn,
+    ("numpy", "dtype"): _DType,
+    ("_codecs", "encode"): _Encoded,
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy._core.multiarray", "_reconstruct"): _Array,
+    ("numpy.core.numeric", "_frombuffer"): _BufferArray,
+    ("numpy._core.numeric", "_frombuffer"): _BufferArray,
+}
+
+
+# The reader written in Python keeps its memo in a dict; the one in C takes memory for as many
+# entries as the highest number that a damaged file happens to name.
+class _Unpickler(pickle._Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _NAMES:
+            raise _RefusedError(f"{module}.{name}")
+        return _NAMES[module, name]
+
+
+def _plain(value: Any) -> Any:
+    """The array that a stand-in stands for; anything else as it is."""
+    if isinstance(value, _Array):
+        _, shape, dtype, is_fortran, content = value.state
+        return _array(content, dtype, shape, "F" if is_fortran else "C")
+    if isinstance(value, _BufferArray):
+        return _array(*value.given)
+    return value
+
+
+def _array(content: Any, dtype: _DType, shape: tuple[int, ...], order: Any) -> np.ndarray:
+    if isinstance(content, list):
+        raise _RefusedError("an array of Python objects")
+    if isinstance(content, _Encoded):
+        content = content.given[0]
+    if isinstance(content, str):
+        content = content.encode("latin1")
+    code, byte_order = dtype.given[0], dtype.state[1]
+    if not PLAIN_DTYPE.fullmatch(code):
+        raise _RefusedError(f"an array of dtype {code}")
+    plain = np.dtype(code).newbyteorder(byte_order)
+    return np.frombuffer(bytes(content), plain).reshape(shape, order=order)

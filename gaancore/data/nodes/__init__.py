@@ -1,0 +1,1 @@
+"""Graphs whose nodes have features and labels, from any layout."""

@@ -1,0 +1,59 @@
+"""Features of nodes, standardised where they are fetched: the matrix itself is never copied."""
+
+import numpy as np
+
+from gaancore.data.nodes.checks import expect_option
+from gaancore.data.nodes.dataset import TRAIN, NodeDataset
+from gaancore.errors import ShapeError
+from gaancore.kernels.cpu.gather import gather_rows
+
+ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
+
+
+class Features:
+    """Stands for the matrix (x - mean) / scale, (N, F) float32; index it with node ids.
+
+    matrix      : (N, F) float32, in memory or memory-mapped; only rows asked for are read.
+    mean, scale : (F,) float64, from feature_statistics: store them with a model, and give them
+                  here for any other graph. Computed in float64.
+    Raises ShapeError unless the matrix has as many columns as mean and scale.
+    """
+
+    def __init__(self, matrix: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> None:
+        if matrix.ndim != 2 or matrix.shape[1:] != mean.shape:
+            raise ShapeError(
+                f"Features: matrix: expected (N, {mean.size}), got {matrix.shape}; "
+                "the statistics belong to data with other features"
+            )
+        self.matrix = matrix
+        self.mean = mean
+        self.scale = scale
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def __getitem__(self, nodes: np.ndarray) -> np.ndarray:
+        """The rows of `nodes` (n,), which are not checked: (n, F) float32."""
+        return gather_rows(self.matrix, nodes, self.mean, self.scale)
+
+
+def feature_statistics(dataset: NodeDataset, how: str) -> tuple[np.ndarray, np.ndarray]:
+    """mean and scale of each feature, (F,) float64 each.
+
+    how : `none` leaves features as they are (0 and 1). `standard` gives the TRAINING nodes mean 0
+          and population standard deviation 1. A feature that is constant there (deviation below
+          1e-12 of |mean|) keeps scale 1 and is only centred.
+    Two passes over the training nodes' rows, a few at a time. Raises SettingsError for another
+    `how`.
+    """
+    expect_option("normalize", how, ("none", "standard"))
+    mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
+    if how == "none":
+        return mean, scale
+    nodes = dataset.nodes(TRAIN)
+    parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))
+    mean = sum(dataset.features[part].sum(axis=0, dtype=np.float64) for part in parts) / nodes.size
+    squares = sum(((dataset.features[part] - mean) ** 2).sum(axis=0) for part in parts)
+    deviation = np.sqrt(squares / nodes.size)
+    return mean, np.where(deviation <= 1e-12 * np.abs(mean), scale, deviation)

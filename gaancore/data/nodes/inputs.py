@@ -1,0 +1,69 @@
+"""What a model sees of a graph: no labels and no split, so that it may be a new one."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gaancore.data.nodes.checks import check_features
+from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.layouts.find import read_layout
+from gaancore.data.nodes.make import SelfLoops, settle_graph
+from gaancore.data.nodes.missing import Nan, fill_missing
+from gaancore.data.nodes.store.store import is_store, open_store
+from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
+from gaancore.system.paths import user_path
+
+
+@dataclass(frozen=True)
+class NodeInputs:
+    """A graph and the features of its nodes; see NodeDataset for the arrays and names."""
+
+    path: str | None
+    graph: CSRGraph
+    features: np.ndarray
+    node_ids: np.ndarray
+    feature_names: tuple[str, ...] | None
+    notes: tuple[str, ...]
+
+    def rows_of(self, ids: Iterable[str]) -> np.ndarray:
+        """(n,) int64: the rows of the nodes that the files call `ids`, in this order, each once.
+
+        Raises DataError if no node is called so: how many of them, and the first.
+        """
+        wanted = dict.fromkeys(ids)
+        names = map(str, self.node_ids.tolist())
+        row_of = {name: row for row, name in enumerate(names) if name in wanted}
+        if unknown := [name for name in wanted if name not in row_of]:
+            raise DataError(
+                f"{self.path or 'the built-in data'}: {len(unknown):,} of {len(wanted):,} ids are "
+                f"of no node here, the first {unknown[0]!r}; ids are such as {self.node_ids[0]}"
+            )
+        return np.array([row_of[name] for name in wanted], np.int64)
+
+
+def inputs_of(dataset: NodeDataset) -> NodeInputs:
+    """What a model sees of the whole dataset."""
+    d = dataset
+    return NodeInputs(d.path, d.graph, d.features, d.node_ids, d.feature_names, d.notes)
+
+
+def read_inputs(
+    path: str | os.PathLike[str], *, self_loops: SelfLoops = "keep", nan: Nan = "error"
+) -> NodeInputs:
+    """The graph and features at `path`: a store or any layout; labels and split are not looked at.
+
+    An `.npz` or two tables need edges and features alone. Every node is taken, whatever its split;
+    see `make_dataset` and `fill_missing` for the options. Raises DataError, SettingsError.
+    """
+    source = user_path(path)
+    if is_store(source):
+        store = inputs_of(open_store(source))
+        return replace(store, graph=store.graph.self_loops(self_loops))
+    raw = fill_missing(read_layout(source), nan)
+    features = check_features(raw.sources["features"], raw.features, raw.node_ids)
+    graph, notes = settle_graph(raw, self_loops)
+    notes = [*raw.notes, *notes]
+    return NodeInputs(raw.path, graph, features, raw.node_ids, raw.feature_names, tuple(notes))

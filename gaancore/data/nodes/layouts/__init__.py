@@ -1,0 +1,1 @@
+"""The public layouts of graphs, one module each."""

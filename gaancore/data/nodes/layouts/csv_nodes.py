@@ -1,0 +1,173 @@
+"""`nodes.csv` of a graph in two tables: ids, features, and what else is known of the nodes."""
+
+from array import array
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gaancore.data.files.named_table import NamedTable, open_named_table
+from gaancore.data.files.number_table import INTEGER, NOTHING, parse_numbers
+from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
+from gaancore.errors import DataError
+
+ID_NAMES = (("id",), ("node_id",), ("node",))
+CLASS, SPLIT, GRAPH_ID = "label", "split", "graph_id"
+LABEL_PREFIX = "label:"
+SPLITS = {
+    "train": TRAIN,
+    "val": VALIDATION,
+    "valid": VALIDATION,
+    "validation": VALIDATION,
+    "test": TEST,
+    "": UNFLAGGED,
+}
+WORDS = {**NOTHING, "true": 1.0, "false": 0.0}  # as pandas writes truth values
+REMEDY = (
+    f"leave out columns of text: all but id, {CLASS}, {LABEL_PREFIX}NAME, {SPLIT} and {GRAPH_ID} "
+    "are features"
+)
+SHOWN = 8  # names in a note
+
+
+@dataclass(frozen=True)
+class CsvNodes:
+    """What the file says of N nodes.
+
+    rows      : the row of each id, from 0 on, in the order of the file.
+    features  : (N, F) float64, F >= 1, NaN where a cell is empty.
+    labels    : (N,) places in class_names or (N, C) of 0 and 1, NaN where a cell is empty; None if
+                no node has a class.
+    split     : (N,) int8, -1 where a cell is empty; None if no node has one.
+    graph_ids : (N,) int64, or None.
+    """
+
+    rows: dict[str, int]
+    features: np.ndarray
+    labels: np.ndarray | None
+    class_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...]
+    split: np.ndarray | None
+    graph_ids: np.ndarray | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The places, by name, of columns of text, of labels of 0 and 1, and of features."""
+
+    texts: dict[str, int]
+    labels: dict[str, int]
+    features: dict[str, int]
+
+
+def read_csv_nodes(path: Path) -> CsvNodes:
+    """Read the file. Raises DataError naming the line, or the column of the header."""
+    table = open_named_table(path, ID_NAMES)
+    columns = _sort_columns(table)
+    rows: dict[str, int] = {}
+    lines, features, labels = array("q"), array("d"), array("d")
+    texts: dict[str, list[str]] = {name: [] for name in columns.texts}
+    for line, cells in table.rows:
+        node = cells[table.keys[0]]
+        if not node:
+            raise DataError(f"{path}: line {line}: no id; every node needs one")
+        if (row := rows.setdefault(node, len(lines))) != len(lines):
+            raise DataError(
+                f"{path}: lines {lines[row]} and {line} have the same id {node!r}; ids must differ"
+            )
+        lines.append(line)
+        features.extend(_numbers(path, line, cells, columns.features))
+        labels.extend(_numbers(path, line, cells, columns.labels))
+        for name, at in columns.texts.items():
+            texts[name].append(cells[at])
+    if columns.labels:
+        names = tuple(columns.labels)
+        label_values: np.ndarray | None = np.frombuffer(labels).reshape(len(rows), -1)
+    else:
+        label_values, names = _classes(texts.get(CLASS, []))
+    return CsvNodes(
+        rows=rows,
+        features=np.frombuffer(features).reshape(len(rows), -1),
+        labels=label_values,
+        class_names=names or None,
+        feature_names=tuple(columns.features),
+        split=_split(path, lines, texts.get(SPLIT, [])),
+        graph_ids=_graph_ids(path, lines, texts[GRAPH_ID]) if GRAPH_ID in texts else None,
+        notes=(
+            *table.notes,
+            _listed(path, "features", tuple(columns.features)),
+            *([_listed(path, "labels" if columns.labels else "classes", names)] if names else []),
+        ),
+    )
+
+
+def _sort_columns(table: NamedTable) -> _Columns:
+    """Raises DataError for labels of two kinds, one that is no feature nor label, or no feature."""
+    columns = _Columns({}, {}, {})
+    for at, name in enumerate(table.columns):
+        kind = name.lower()
+        if kind in (CLASS, SPLIT, GRAPH_ID):
+            columns.texts[kind] = at
+        elif kind.startswith(LABEL_PREFIX):
+            label = name[len(LABEL_PREFIX) :].strip()
+            if not label or label in columns.labels:
+                raise DataError(f"{table.path}: column {name}: expected {LABEL_PREFIX}NAME, once")
+            columns.labels[label] = at
+        elif kind.startswith(CLASS):
+            raise DataError(
+                f"{table.path}: column {name}: a label is named {CLASS} or {LABEL_PREFIX}NAME; if "
+                "this is a feature, give it another name"
+            )
+        elif at not in table.keys:
+            columns.features[name] = at
+    if columns.labels and (CLASS in columns.texts or len(columns.labels) == 1):
+        raise DataError(
+            f"{table.path}: expected one column {CLASS} (a class per node), or two or more "
+            f"{LABEL_PREFIX}NAME (several labels per node), not both"
+        )
+    if not columns.features:
+        raise DataError(f"{table.path}: no feature columns; expected one or more, of numbers")
+    return columns
+
+
+def _numbers(path: Path, line: int, cells: list[str], places: dict[str, int]) -> list[float]:
+    values = [cells[at] for at in places.values()]
+    return parse_numbers(path, line, values, places, words=WORDS, remedy=REMEDY)
+
+
+def _classes(texts: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """(N,) places in the names of the classes, NaN where there is no text; and the names, sorted:
+    numbers by value, else as text."""
+    names = sorted({*texts} - {""})
+    with suppress(ValueError):
+        names = sorted(names, key=float)
+    place = {name: float(at) for at, name in enumerate(names)}
+    found = np.array([place.get(text, np.nan) for text in texts])
+    return (found if names else None), tuple(names)
+
+
+def _split(path: Path, lines: Sequence[int], texts: list[str]) -> np.ndarray | None:
+    split = np.empty(len(texts), np.int8)
+    for row, text in enumerate(texts):
+        number = SPLITS.get(text.lower())
+        if number is None:
+            raise DataError(
+                f"{path}: line {lines[row]}: {SPLIT} {text!r}; expected train, val, test or nothing"
+            )
+        split[row] = number
+    return split if (split != UNFLAGGED).any() else None
+
+
+def _graph_ids(path: Path, lines: Sequence[int], texts: list[str]) -> np.ndarray:
+    for line, text in zip(lines, texts, strict=True):
+        if not INTEGER.fullmatch(text) or len(text) > 18:
+            raise DataError(f"{path}: line {line}: {GRAPH_ID} {text!r} is not an integer")
+    return np.array(texts).astype(np.int64)
+
+
+def _listed(path: Path, what: str, names: Sequence[str]) -> str:
+    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    return f"{path.name}: {len(names):,} {what}: {shown}"

@@ -1,0 +1,206 @@
+"""From what the files say to a dataset: the one path that all layouts take."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from gaancore.data.nodes.checks import (
+    Labels,
+    check_features,
+    check_graph_ids,
+    check_labels,
+    check_split,
+    expect_option,
+)
+from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
+from gaancore.errors import DataError
+from gaancore.graph import ArcList, CSRGraph
+
+SelfLoops = Literal["keep", "drop", "add"]
+Unflagged = Literal["drop", "train", "context", "error"]
+
+
+@dataclass(frozen=True)
+class RawDataset:
+    """What the files say, before any check of the values.
+
+    graph      : the arcs as they are stored: one way or both, repeats and self-loops included.
+    features   : (N, F); its rows are the nodes, so a node without edges is a node too.
+    labels     : (N, C) or (N,); None if the file has none, as a graph to predict on.
+    split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
+    node_ids   : (N,) the files' own names of the nodes, unique.
+    graph_ids  : (N,) which of several graphs a node belongs to, if the files say so.
+    class_names, feature_names : of the classes from 0 on, or of the C labels, and of the F
+                 features, if the files have names for them.
+    sources    : the file that each of features, labels, split (and graph_ids) is from.
+    """
+
+    path: str | None
+    graph: CSRGraph | ArcList
+    features: np.ndarray
+    labels: np.ndarray | None
+    split: np.ndarray | None
+    node_ids: np.ndarray
+    sources: dict[str, str]
+    graph_ids: np.ndarray | None = None
+    class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def make_dataset(
+    raw: RawDataset,
+    *,
+    name: str,
+    multi_label: bool,
+    self_loops: SelfLoops = "keep",
+    unflagged: Unflagged = "drop",
+    kind: Literal["real", "synthetic"] = "real",
+    ceiling: float | None = None,
+) -> NodeDataset:
+    """Check `raw` and turn it into a NodeDataset in memory.
+
+    The graph is made undirected and repeated arcs are merged. Self-loops: `keep`, `drop`, or `add`
+    one to every node. Nodes that no split claims: `drop` them (what GraphSAGE does), take them as
+    `train` nodes, keep them as `context`, neighbours that are neither learned from nor scored, or
+    refuse them (`error`). They need no label, but to be trained on.
+
+    multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes in
+                  shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C).
+    Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
+    SettingsError for an unknown option.
+    """
+    expect_option("self_loops", self_loops, ("keep", "drop", "add"))
+    features = check_features(raw.sources["features"], raw.features, raw.node_ids)
+    labels, split, split_notes = settle_targets(raw, unflagged, multi_label)
+    graph, notes_of_graph = settle_graph(raw, self_loops)
+    notes = [*raw.notes, *notes_of_graph, *labels.notes, *split_notes]
+    graph_ids = None
+    if raw.graph_ids is not None:
+        graph_ids = check_graph_ids(raw.sources["graph_ids"], raw.graph_ids, raw.node_ids)
+    dataset = NodeDataset(
+        name=name,
+        kind=kind,
+        path=raw.path,
+        graph=graph,
+        features=features,
+        labels=labels.values,
+        split=split,
+        graph_ids=graph_ids,
+        node_ids=raw.node_ids,
+        num_classes=labels.num_classes,
+        class_names=labels.class_names,
+        feature_names=raw.feature_names,
+        notes=tuple(notes),
+        ceiling=ceiling,
+    )
+    return dataset.induced(kept_nodes(split, unflagged))
+
+
+def kept_nodes(split: np.ndarray, unflagged: Unflagged) -> np.ndarray:
+    """The ids of the nodes that stay in the dataset, ascending."""
+    return np.flatnonzero((split != UNFLAGGED) | (unflagged == "context"))
+
+
+def settle_graph(raw: RawDataset, self_loops: SelfLoops) -> tuple[CSRGraph, list[str]]:
+    """The graph, undirected and without repeats, and what to say about it."""
+    stored = raw.graph.to_csr()
+    undirected = stored.undirected()
+    graph = undirected.self_loops(self_loops)
+    merged = graph_notes(undirected.num_edges, stored.num_repeats)
+    return graph, [*merged, *_loop_notes(undirected, graph, self_loops)]
+
+
+def settle_targets(
+    raw: RawDataset, unflagged: Unflagged, multi_label: bool | None
+) -> tuple[Labels, np.ndarray, list[str]]:
+    """The labels (see `check_labels`), the split, int8 (N,), and what to say about nodes that had
+    none. Labels of nodes in no split are not looked at, and stand for nothing afterwards.
+
+    Raises DataError if there is no label or no split, for one that is unsound, for nodes in no
+    split if `unflagged` says so, and if there is nothing to learn from.
+    """
+    if raw.labels is None:
+        raise DataError(
+            f"{raw.path}: no labels, which training and scores need; for outputs alone: "
+            f"gaancore predict RUN --data {raw.path}"
+        )
+    split, notes = _settle_split(raw, unflagged)
+    values = _without_unflagged(raw.labels, split)
+    labels = check_labels(raw.sources["labels"], values, raw.node_ids, multi_label)
+    _expect_something_to_learn(raw, labels, split)
+    return replace(labels, class_names=_class_names(raw, labels)), split, notes
+
+
+def _class_names(raw: RawDataset, labels: Labels) -> tuple[str, ...] | None:
+    """The files' names of the classes; there may be more, of which no node in a split has one."""
+    if raw.class_names is None:
+        return labels.class_names
+    numbers = labels.class_names or range(labels.num_classes)  # where a name stands in the files
+    return tuple(raw.class_names[int(number)] for number in numbers)
+
+
+def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:
+    """`labels` with a sound one, as another node has it, in the place of each of no split."""
+    flagged = split != UNFLAGGED
+    if flagged.all() or len(labels) != len(split) or labels.dtype.kind not in "biuf":
+        return labels
+    sound = flagged & np.isfinite(labels).reshape(len(labels), -1).all(axis=1)
+    out = labels.copy()
+    out[~flagged] = labels[sound.argmax()]
+    return out
+
+
+def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
+    """The split, where nodes that have none are UNFLAGGED, and what to say about these."""
+    expect_option("unflagged", unflagged, ("drop", "train", "context", "error"))
+    if raw.split is None:
+        raise DataError(
+            f"{raw.path}: the files name no split; draw one: "
+            f"gaancore convert {raw.path} OUT --split 60,20,20 --seed 0"
+        )
+    split = check_split(raw.sources["split"], raw.split, raw.node_ids)
+    unclaimed = np.flatnonzero(split == UNFLAGGED)
+    if not unclaimed.size:
+        return split, []
+    if unflagged == "error":
+        raise DataError(
+            f"{raw.sources['split']}: {unclaimed.size:,} of {split.size:,} nodes are in no split, "
+            f"first node id {raw.node_ids[unclaimed[0]]}; drop them, take them as training nodes, "
+            "or keep them as mere neighbours (--unflagged drop, train or context)"
+        )
+    if unflagged == "train":
+        split[unclaimed] = TRAIN
+        return split, [f"{unclaimed.size:,} nodes in no split taken as training nodes"]
+    if unflagged == "context":
+        return split, [
+            f"{unclaimed.size:,} nodes in no split kept as neighbours, not learned from or scored"
+        ]
+    return split, [f"{unclaimed.size:,} nodes in no split dropped, with their edges"]
+
+
+def _expect_something_to_learn(raw: RawDataset, labels: Labels, split: np.ndarray) -> None:
+    """Raises DataError without training nodes, or if none of them has any of several labels."""
+    train = split == TRAIN
+    if not train.any():
+        raise DataError(f"{raw.sources['split']}: no training nodes; mark some nodes as train")
+    if labels.values.ndim == 2 and not labels.values[train].any():
+        raise DataError(
+            f"{raw.sources['labels']}: no training node has a label of 1; "
+            "check that labels are 0/1 and their rows are in the nodes' order"
+        )
+
+
+def graph_notes(num_arcs: int, num_repeats: int) -> list[str]:
+    """What to say about the undirected graph and the repeated arcs that were merged into it."""
+    notes = [] if num_arcs else ["no edges at all: every node is on its own"]
+    return [*notes, f"{num_repeats:,} repeated arcs merged"] if num_repeats else notes
+
+
+def _loop_notes(before: CSRGraph, after: CSRGraph, self_loops: SelfLoops) -> list[str]:
+    if self_loops == "drop":
+        return [f"{before.num_self_loops:,} self-loops dropped"] if before.num_self_loops else []
+    if self_loops == "add":
+        return [f"{after.num_self_loops - before.num_self_loops:,} self-loops added"]
+    return [f"{before.num_self_loops:,} self-loops kept"] if before.num_self_loops else []

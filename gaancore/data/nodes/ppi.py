@@ -1,0 +1,34 @@
+"""PPI: proteins of 24 human tissues, 50 features and 121 labels each; tests see unseen tissues."""
+
+import os
+
+from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.load import load_dataset
+from gaancore.data.nodes.make import SelfLoops, Unflagged
+from gaancore.data.nodes.missing import Nan
+
+
+def load_ppi(
+    path: str | os.PathLike[str],
+    *,
+    self_loops: SelfLoops = "keep",
+    unflagged: Unflagged = "drop",
+    nan: Nan = "error",
+) -> NodeDataset:
+    """Load PPI, or another graph whose nodes have several labels each, from any layout.
+
+    path       : a store; a folder in GraphSAINT's, GraphSAGE's or DGL's layout; a GraphSAGE prefix
+                 such as `data/ppi`; a folder with two tables (see csv_graph.py); or one `.npz` file
+                 (see npz.py). `~` is expanded.
+    self_loops : `keep` (the paper's 806.2K edges count them), `drop`, or `add` one to every node.
+    unflagged  : `drop` nodes that are in no split (as GraphSAGE does), take them as `train`
+                 nodes, keep them as `context` (see make_dataset), or refuse them (`error`).
+    nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
+                 the training nodes.
+
+    The number of labels and features is the files' own. What was merged, dropped or assumed is
+    told in `notes`. Raises DataError (one line: file, row or id, remedy), SettingsError.
+    """
+    return load_dataset(
+        path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged, nan=nan
+    )

@@ -1,0 +1,1 @@
+"""Graphs on disk, memory-mapped when they are opened."""

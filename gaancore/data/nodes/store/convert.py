@@ -1,0 +1,110 @@
+"""From any layout to a store, a stream of chunks at a time."""
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+
+from gaancore.data.nodes.checks import (
+    VALUES_AT_A_TIME,
+    Labels,
+    check_graph_ids,
+    expect_features,
+)
+from gaancore.data.nodes.make import (
+    RawDataset,
+    Unflagged,
+    graph_notes,
+    kept_nodes,
+    settle_targets,
+)
+from gaancore.data.nodes.store.writer import StoreWriter, store_writer
+from gaancore.graph.checks import index_dtype
+from gaancore.graph.stream_rows import Progress, write_undirected
+from gaancore.system.mapped import forget_pages
+
+
+def write_store(
+    raw: RawDataset,
+    path: str | os.PathLike[str],
+    *,
+    name: str,
+    unflagged: Unflagged = "error",
+    progress: Progress = lambda share: None,
+) -> None:
+    """Check `raw` and write it to a new store at `path`, nodes in the order of their splits.
+
+    It holds what `make_dataset` would make of `raw` (undirected, repeats merged, self-loops kept),
+    but for the order of the nodes: those in no split, if they are kept, then all training nodes,
+    then validation, then test, each in their order before. node_ids.npy says which node a row was.
+    Whether a node has one class or several labels is seen from the labels (see `check_labels`).
+    Memory is far below the graph's where `raw` is memory-mapped, as large arrays are.
+
+    progress : told the share of the work that is done, now and then.
+    Raises DataError (one line: file, row, id, remedy); nothing is left at `path` then.
+    """
+    expect_features(raw.sources["features"], raw.features, raw.node_ids)
+    labels, split, split_notes = settle_targets(raw, unflagged, None)
+    kept = kept_nodes(split, unflagged)
+    order = kept[np.argsort(split[kept], kind="stable")]
+    with store_writer(path) as writer:
+        _write_nodes(writer, raw, labels, split, order)
+        progress(0.2)
+        arcs = _Renumbered(raw, order)
+        counts = write_undirected(
+            writer.folder, order.size, arcs, progress=lambda s: progress(0.2 + 0.7 * s)
+        )
+        loops = counts.num_self_loops
+        notes = [
+            *raw.notes,
+            *graph_notes(counts.num_arcs, counts.num_repeats),
+            *([f"{loops:,} self-loops kept"] if loops else []),
+            *labels.notes,
+            *split_notes,
+        ]
+        writer.finish(
+            name=name,
+            kind="real",
+            num_classes=labels.num_classes,
+            class_names=labels.class_names,
+            feature_names=raw.feature_names,
+            num_self_loops=loops,
+            notes=notes,
+            ceiling=None,
+        )
+        progress(1.0)
+
+
+def _write_nodes(
+    writer: StoreWriter, raw: RawDataset, labels: Labels, split: np.ndarray, order: np.ndarray
+) -> None:
+    writer.save("split", split[order])
+    writer.save("labels", labels.values[order])
+    if raw.graph_ids is not None:
+        graph_ids = check_graph_ids(raw.sources["graph_ids"], raw.graph_ids, raw.node_ids)
+        writer.save("graph_id", graph_ids[order])
+    node_ids = raw.node_ids[order]
+    if not np.array_equal(node_ids, np.arange(order.size)):
+        writer.save("node_ids", node_ids)
+    width = raw.features.shape[1]
+    features = writer.create("features", (order.size, width), np.float32)
+    step = max(1, VALUES_AT_A_TIME // width)
+    for start in range(0, order.size, step):
+        features[start : start + step] = raw.features[order[start : start + step]]
+        forget_pages(features)
+        forget_pages(raw.features)
+
+
+class _Renumbered:
+    """The arcs of `raw` between the nodes `order`, by their places in it."""
+
+    def __init__(self, raw: RawDataset, order: np.ndarray) -> None:
+        self.graph = raw.graph
+        self.new_id: np.ndarray = np.full(raw.graph.num_nodes, -1, index_dtype(order.size))
+        self.new_id[order] = np.arange(order.size)
+
+    def __call__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for src, dst in self.graph.arcs():
+            src, dst = self.new_id[src], self.new_id[dst]
+            stays = (src >= 0) & (dst >= 0)
+            yield src[stays], dst[stays]

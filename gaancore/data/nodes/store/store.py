@@ -1,0 +1,198 @@
+"""A dataset as a folder of `.npy` files that are memory-mapped, for graphs of any size.
+
+    meta.json      what it is: counts, notes, names of classes and features if the source
+                  has them, and size and CRC-32 of each file below
+    indptr.npy     (N + 1,) int64         row i of the graph is indices[indptr[i]:indptr[i + 1]]
+    indices.npy    (E,) int32 or int64    both directions of every edge, once, ascending in a row
+    features.npy   (N, F) float32         finite
+    labels.npy     (N,) int64 classes, or (N, C) uint8 of 0 and 1
+    split.npy      (N,) int8              0 train, 1 validation, 2 test; never falls
+    graph_id.npy   (N,) int64             only if the source names several graphs
+    node_ids.npy   (N,) integers or text  the source's own names, only if they are not 0 to N - 1
+
+Nodes lie in the order of their splits, so what training may see is the first rows of everything:
+a view of a split is cut out of the files and not copied. Its graph, which must not have the other
+neighbours, goes to a temporary file. The layout is this project's own.
+
+    dataset = open_store("reddit-store")       # nothing is read into memory but the row pointers
+    dataset.features[dataset.nodes(TRAIN)[:512]]
+"""
+
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaancore.data.files.arrays import read_json
+from gaancore.data.nodes.checks import naming_file
+from gaancore.data.nodes.dataset import TEST, UNFLAGGED, NodeDataset
+from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
+
+META = "meta.json"
+FORMAT, VERSION = "gaancore store", 1
+REQUIRED = ("indptr", "indices", "features", "labels", "split")
+OPTIONAL = ("graph_id", "node_ids")
+NAMES = ("class_names", "feature_names")  # in meta.json, null or left out where there are none
+AGAIN = "convert the data again"
+
+
+def is_store(path: Path) -> bool:
+    """Whether `path` is a folder that says it is a store."""
+    return (path / META).is_file()
+
+
+def open_store(path: str | os.PathLike[str]) -> NodeDataset:
+    """The dataset in the store at `path`, its arrays memory-mapped read-only.
+
+    Checked: the sizes, types and shapes of all files against meta.json, the graph's row pointers
+    and neighbours (one pass over indices.npy, so that no damage can lead outside an array), the
+    split and the classes. Features are not read: `check_store` compares every byte.
+    Raises DataError (one line: file, what is wrong, remedy) for a store that is not whole.
+    """
+    folder = Path(path)
+    meta = _read_meta(folder)
+    arrays = {name: _map(folder, name, facts) for name, facts in meta["files"].items()}
+    with naming_file(str(folder)):
+        graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"])
+    dataset = NodeDataset(
+        name=meta["name"],
+        kind=meta["kind"],
+        path=str(folder),
+        graph=graph,
+        features=arrays["features"],
+        labels=arrays["labels"],
+        split=arrays["split"],
+        graph_ids=arrays.get("graph_id"),
+        node_ids=arrays.get("node_ids", np.arange(graph.num_nodes)),
+        num_classes=meta["num_classes"],
+        **{name: tuple(meta[name]) for name in NAMES if meta.get(name) is not None},
+        notes=tuple(meta["notes"]),
+        ceiling=meta["ceiling"],
+    )
+    _expect_consistent(folder, dataset, meta)
+    return dataset
+
+
+def check_store(path: str | os.PathLike[str]) -> NodeDataset:
+    """Open the store at `path` and compare every byte with its checksums.
+
+    Raises DataError naming the first file that is not what was written.
+    """
+    dataset = open_store(path)
+    folder = Path(path)
+    for name, facts in _read_meta(folder)["files"].items():
+        file = folder / f"{name}.npy"
+        if (found := file_checksum(file)) != facts["crc32"]:
+            raise DataError(
+                f"{file}: its checksum is {found} where {META} says {facts['crc32']}: the file has "
+                f"changed since it was written; {AGAIN}"
+            )
+    return dataset
+
+
+def _read_meta(folder: Path) -> dict[str, Any]:
+    """The content of meta.json, with the fields and types that the rest relies on."""
+    path = folder / META
+    meta = read_json(path)
+    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
+        raise DataError(f"{path}: not the description of a store; give a folder that convert wrote")
+    if meta.get("version") != VERSION:
+        raise DataError(
+            f"{path}: version {meta.get('version')} where this gaancore reads {VERSION}; {AGAIN}"
+        )
+    files = meta.get("files")
+    sound = {
+        "name": isinstance(meta.get("name"), str),
+        "kind": meta.get("kind") in ("real", "synthetic"),
+        "num_nodes": type(meta.get("num_nodes")) is int,
+        "num_classes": type(meta.get("num_classes")) is int,
+        **{name: meta.get(name) is None or _are_texts(meta[name]) for name in NAMES},
+        "ceiling": type(meta.get("ceiling")) in (float, type(None)),
+        "notes": _are_texts(meta.get("notes")),
+        "files": isinstance(files, dict)
+        and set(REQUIRED) <= files.keys() <= {*REQUIRED, *OPTIONAL}
+        and all(_describes_a_file(facts) for facts in files.values()),
+    }
+    for field, is_sound in sound.items():
+        if not is_sound:
+            raise DataError(f"{path}: {field} is missing or not what it should be; {AGAIN}")
+    return meta
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+
+
+def _describes_a_file(facts: Any) -> bool:
+    kinds = {"dtype": str, "shape": list, "bytes": int, "crc32": str}
+    return isinstance(facts, dict) and all(type(facts.get(k)) is kind for k, kind in kinds.items())
+
+
+def _map(folder: Path, name: str, facts: dict[str, Any]) -> np.ndarray:
+    path = folder / f"{name}.npy"
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}; {AGAIN}") from error
+    if size != facts["bytes"]:
+        raise DataError(
+            f"{path}: {size:,} bytes where {META} says {facts['bytes']:,}: "
+            f"{'truncated' if size < facts['bytes'] else 'changed'}; {AGAIN}"
+        )
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header makes NumPy raise nearly anything
+        raise DataError(f"{path}: not a readable .npy array; {AGAIN}") from error
+    if array.dtype.str != facts["dtype"] or list(array.shape) != facts["shape"]:
+        raise DataError(
+            f"{path}: {array.dtype} {array.shape} where {META} says {facts['dtype']} "
+            f"{tuple(facts['shape'])}; {AGAIN}"
+        )
+    return array
+
+
+def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any]) -> None:
+    """What the shapes and types of the files must be, whatever meta.json says."""
+    n, labels, split = dataset.num_nodes, dataset.labels, dataset.split
+    single = labels.ndim == 1
+    problems = {
+        "indices": dataset.num_edges != meta.get("num_arcs"),
+        "features": dataset.features.dtype != np.float32
+        or dataset.features.shape[:-1] != (n,)
+        or not _are_names_of(dataset.feature_names, dataset.num_features),
+        "labels": labels.dtype != (np.int64 if single else np.uint8)
+        or labels.shape != ((n,) if single else (n, dataset.num_classes))
+        or not _are_names_of(dataset.class_names, dataset.num_classes)
+        or (single and n > 0 and not 0 <= labels.min() <= labels.max() < dataset.num_classes),
+        "split": split.dtype != np.int8
+        or split.shape != (n,)
+        or (
+            n > 0
+            and (split[0] < UNFLAGGED or split[-1] > TEST or bool((split[1:] < split[:-1]).any()))
+        )
+        or [int(dataset.nodes(s).size) for s in range(3)] != meta.get("nodes_per_split"),
+        "graph_id": dataset.graph_ids is not None
+        and (dataset.graph_ids.dtype != np.int64 or dataset.graph_ids.shape != (n,)),
+        "node_ids": dataset.node_ids.dtype.kind not in "iuU" or dataset.node_ids.shape != (n,),
+    }
+    for name, wrong in problems.items():
+        if wrong:
+            raise DataError(
+                f"{folder / name}.npy: not the {name} of a store of {n:,} nodes; {AGAIN}"
+            )
+
+
+def _are_names_of(names: tuple[str, ...] | None, count: int) -> bool:
+    return names is None or len(names) == count
+
+
+def file_checksum(path: Path) -> str:
+    """CRC-32 of all bytes of a file, eight hexadecimal digits."""
+    crc = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 22):
+            crc = zlib.crc32(block, crc)
+    return f"{crc:08x}"

@@ -1,0 +1,1 @@
+"""Built-in look-alikes of the paper's data."""

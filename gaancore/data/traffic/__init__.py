@@ -1,0 +1,1 @@
+"""Speeds of sensors on roads, from any layout."""

@@ -1,0 +1,227 @@
+"""From what the files say to a traffic dataset: the one path that all layouts take."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gaancore.data.nodes.checks import expect_option
+from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
+from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
+
+GraphKind = Literal["undirected", "directed"]
+SelfLoops = Literal["keep", "drop", "add"]
+DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
+USUAL_STEP = 300  # METR-LA's, in seconds
+
+
+@dataclass(frozen=True)
+class RoadGraph:
+    """A road graph as its file gives it: directed, self-loops included.
+
+    graph: row j lists the sensors i with an arc i -> j. sensor_ids: None if the file names none.
+    """
+
+    path: str
+    graph: CSRGraph
+    sensor_ids: tuple[str, ...] | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RawTraffic:
+    """Speeds as their files give them, before any check of the values.
+
+    speeds      : (T, N) numbers, NaN where the file has none.
+    sensor_ids, times (T,) datetime64[s], time_of_day (T,): None where the files do not say.
+    step        : seconds between rows, where there are no times to tell.
+    stretches   : where there are no times to tell gaps; see TrafficDataset.
+    """
+
+    path: str
+    speeds: np.ndarray
+    sensor_ids: tuple[str, ...] | None = None
+    times: np.ndarray | None = None
+    time_of_day: np.ndarray | None = None
+    step: int | None = None
+    stretches: np.ndarray | None = None
+    windows: Windows | None = None
+    notes: tuple[str, ...] = ()
+
+
+def make_traffic(
+    raw: RawTraffic,
+    road: RoadGraph,
+    *,
+    coordinates: dict[str, tuple[float, float]] | None = None,
+    graph_kind: GraphKind = "undirected",
+    self_loops: SelfLoops = "drop",
+    null_value: float | None = 0.0,
+    kind: Literal["real", "synthetic"] = "real",
+) -> TrafficDataset:
+    """Check `raw`, join it with the graph by sensor id, and say in `notes` what was done.
+
+    coordinates : (latitude, longitude) by sensor id.
+    graph_kind  : `undirected` takes both directions of every arc, `directed` the arcs as they are.
+    self_loops  : `keep`, `drop`, or `add` one to every sensor.
+    null_value  : the reading that means "none", beside NaN; None if there is no such reading.
+    Raises DataError (one line: file, row, sensor, remedy) for values that cannot be trained on,
+    SettingsError for an unknown option.
+    """
+    expect_option("graph_kind", graph_kind, ("undirected", "directed"))
+    expect_option("self_loops", self_loops, ("keep", "drop", "add"))
+    notes = [*raw.notes, *road.notes]
+    sensor_ids, graph = _join(raw, road, notes)
+    speeds, valid = _check_speeds(raw, sensor_ids, null_value, notes)
+    step, stretches = _check_times(raw, notes)
+    time_of_day = raw.time_of_day if raw.times is None else part_of_day(raw.times)
+    return TrafficDataset(
+        kind=kind,
+        path=raw.path,
+        graph=_prepare_graph(graph, graph_kind, self_loops, sensor_ids, notes),
+        speeds=speeds,
+        valid=valid,
+        stretches=stretches,
+        step=step,
+        times=raw.times,
+        time_of_day=time_of_day,
+        sensor_ids=sensor_ids,
+        coordinates=_places(sensor_ids, coordinates, notes),
+        windows=raw.windows,
+        notes=tuple(notes),
+    )
+
+
+def _join(raw: RawTraffic, road: RoadGraph, notes: list[str]) -> tuple[tuple[str, ...], CSRGraph]:
+    """The sensors in the order of the speeds' columns, and the graph among them."""
+    num_sensors, num_nodes = raw.speeds.shape[1], road.graph.num_nodes
+    for path, ids in ((raw.path, raw.sensor_ids), (road.path, road.sensor_ids)):
+        if ids is not None and len(set(ids)) < len(ids):
+            twice = next(name for place, name in enumerate(ids) if name in ids[:place])
+            raise DataError(f"{path}: sensor {twice} is there twice; every sensor needs its own id")
+    if raw.sensor_ids is None or road.sensor_ids is None:
+        if num_sensors != num_nodes:
+            turned = "; the table looks transposed" if len(raw.speeds) == num_nodes else ""
+            raise DataError(
+                f"{raw.path}: {num_sensors:,} columns, but {num_nodes:,} sensors in {road.path}, "
+                f"and no sensor ids to match them by{turned}; give the ids of the columns"
+            )
+        notes.append("no sensor ids to match: column n is taken as sensor n of the graph")
+        ids = raw.sensor_ids or road.sensor_ids or tuple(map(str, range(num_sensors)))
+        return ids, road.graph
+    position = {name: place for place, name in enumerate(road.sensor_ids)}
+    strangers = [name for name in raw.sensor_ids if name not in position]
+    if strangers:
+        raise DataError(
+            f"{raw.path}: {count_sensors(strangers)} not in the graph {road.path}; "
+            "add them to the graph or remove their columns"
+        )
+    known = set(raw.sensor_ids)
+    silent = [name for name in road.sensor_ids if name not in known]
+    if silent:
+        notes.append(f"graph: {count_sensors(silent)} without speeds left out")
+    elif raw.sensor_ids != road.sensor_ids:
+        notes.append("graph: sensors put in the order of the speeds' columns")
+    return raw.sensor_ids, road.graph.induced_subgraph([position[x] for x in raw.sensor_ids])
+
+
+def _check_speeds(
+    raw: RawTraffic, sensor_ids: tuple[str, ...], null_value: float | None, notes: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """speeds as float32 with 0 for missing ones, and valid."""
+    with np.errstate(over="ignore"):  # too large for float32 becomes inf, and is reported as such
+        speeds = np.array(raw.speeds, np.float32, order="C")
+        missing = np.isnan(speeds)
+        if null_value is not None:  # in the precision that the file may have had
+            missing |= speeds == np.float32(null_value)
+    speeds[missing] = 0
+    valid = ~missing
+    infinite = ~np.isfinite(speeds)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0]
+        raise DataError(
+            f"{raw.path}: speeds that are not finite: {infinite.sum():,}, first "
+            f"{raw.speeds[row, column]} at row {row}, sensor {sensor_ids[column]}; correct them "
+            "or leave them empty"
+        )
+    if not valid.all():
+        mark = "empty" if null_value is None else f"{null_value:g} or empty"
+        notes.append(f"{(~valid).mean():.2%} of the readings are missing ({mark})")
+    negative = speeds < 0
+    if negative.any():
+        row, column = np.argwhere(negative)[0]
+        notes.append(
+            f"warning: negative speeds: {negative.sum():,}, first {speeds[row, column]:g} at row "
+            f"{row}, sensor {sensor_ids[column]}; they count as readings"
+        )
+    return speeds, valid
+
+
+def _check_times(raw: RawTraffic, notes: list[str]) -> tuple[int, np.ndarray]:
+    """step and stretches."""
+    num_steps = len(raw.speeds)
+    if raw.times is None or num_steps < 2:
+        if raw.step is None:
+            notes.append(f"no timestamps: steps of {USUAL_STEP // 60} minutes assumed")
+        whole = np.array([0, num_steps])
+        return raw.step or USUAL_STEP, whole if raw.stretches is None else raw.stretches
+    ahead = np.diff(raw.times).astype(np.int64)
+    if (ahead <= 0).any():
+        row = int(np.argmax(ahead <= 0)) + 1
+        time = str(raw.times[row]).replace("T", " ")
+        if ahead[row - 1] == 0:
+            raise DataError(f"{raw.path}: rows {row - 1} and {row} are both of {time}; keep one")
+        raise DataError(f"{raw.path}: row {row} ({time}) is earlier than the one before; sort them")
+    steps, counts = np.unique(ahead, return_counts=True)
+    step = int(steps[np.argmax(counts)])
+    gaps = np.flatnonzero(ahead != step) + 1
+    if gaps.size:
+        longest = np.timedelta64(ahead[gaps - 1].max(), "s").item()
+        notes.append(
+            f"gaps in the timestamps: {gaps.size:,}, the longest {longest}; no window crosses one"
+        )
+    return step, np.concatenate([[0], gaps, [num_steps]])
+
+
+def _prepare_graph(
+    graph: CSRGraph,
+    graph_kind: GraphKind,
+    self_loops: SelfLoops,
+    sensor_ids: tuple[str, ...],
+    notes: list[str],
+) -> CSRGraph:
+    loops = graph.num_self_loops
+    arcs = f"graph: {graph.num_edges - loops:,} directed arcs"
+    if graph_kind == "undirected":
+        graph = graph.undirected()
+        arcs += f", {graph.num_edges - loops:,} after making it undirected"
+    notes.append(f"{arcs}; weights are ignored")
+    share = (graph.num_edges - loops) / max(1, graph.num_nodes * (graph.num_nodes - 1))
+    if share > DENSE and graph.num_nodes >= 20:
+        notes.append(
+            f"warning: graph: {share:.0%} of all pairs of sensors are neighbours; weights near 0 "
+            "are edges too: set those below a threshold (DCRNN's is 0.1) to 0"
+        )
+    prepared = graph.self_loops(self_loops)
+    if prepared.num_self_loops != loops:
+        change = "dropped" if self_loops == "drop" else "added"
+        notes.append(f"graph: self-loops {change}: {abs(prepared.num_self_loops - loops):,}")
+    lonely = [sensor_ids[n] for n in np.flatnonzero(prepared.degrees == 0)]
+    if lonely:
+        notes.append(f"graph: {count_sensors(lonely)} without a neighbour")
+    return prepared
+
+
+def _places(
+    sensor_ids: tuple[str, ...],
+    coordinates: dict[str, tuple[float, float]] | None,
+    notes: list[str],
+) -> np.ndarray | None:
+    if coordinates is None:
+        return None
+    unknown = [name for name in sensor_ids if name not in coordinates]
+    if unknown:
+        notes.append(f"coordinates not used: {count_sensors(unknown)} without any")
+        return None
+    return np.array([coordinates[name] for name in sensor_ids])

@@ -1,0 +1,110 @@
+"""A road graph as a list of edges in CSV, plain or with the lengths of the roads."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.files.separator import find_separator, separator_notes
+from gaancore.data.traffic.make import RoadGraph
+from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
+
+END_NAMES = (("from", "to"), ("source", "target"), ("src", "dst"))
+LENGTH_NAMES = ("cost", "distance", "length")
+THRESHOLD = 0.1
+
+
+def names_ends(header: list[str]) -> bool:
+    """Whether a header is that of a list of edges."""
+    return _ends(header) is not None
+
+
+def read_road_edges(
+    path: Path, ids: tuple[str, ...] | None, among: tuple[str, ...] | None
+) -> RoadGraph:
+    """Edges `from to`, `source target` or `src dst`, a line each, with commas, semicolons or tabs
+    between; further columns are ignored, but for lengths.
+
+    With a column `cost`, `distance` or `length` (DCRNN's `distances_la_2012.csv`), only roads whose
+    `gaussian_kernel` is not 0 are edges. Edges that leave the wanted sensors are left out before.
+    ids   : all sensors, in order, those without an edge too.
+    among : without `ids`: the sensors wanted; a sensor is in the graph if the file names it.
+    Raises DataError naming the line: no number, a negative length, one road with two lengths.
+    """
+    separator = find_separator(path, names_ends) or ","
+    rows = read_csv_rows(path, separator)
+    header = [name.lower() for name in next(rows)[1]]
+    ends = _ends(header)
+    assert ends is not None
+    length_at = next((header.index(name) for name in LENGTH_NAMES if name in header), None)
+    wanted = ids or among
+    known = None if wanted is None else set(wanted)
+    named: dict[str, None] = {}
+    roads: dict[tuple[str, str], float] = {}
+    left_out = 0
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise DataError(
+                f"{path}: line {line} has {len(cells)} cells where the header has {len(header)}"
+            )
+        road = (cells[ends[0]], cells[ends[1]])
+        named.update((end, None) for end in road if known is None or end in known)
+        if known is not None and not known.issuperset(road):
+            left_out += 1
+            continue
+        length = 0.0 if length_at is None else _length(path, line, cells[length_at])
+        if roads.setdefault(road, length) != length:
+            raise DataError(
+                f"{path}: line {line}: the road {road[0]} -> {road[1]} has another length above; "
+                "keep one of them"
+            )
+    sensors = ids or tuple(named)
+    row = {name: place for place, name in enumerate(sensors)}
+    kept = list(roads)
+    notes = [f"graph: edges {path.name}", *separator_notes(path, separator)]
+    if left_out:
+        notes.append(f"graph: edges to sensors that are not wanted left out: {left_out:,}")
+    if length_at is not None:
+        near = gaussian_kernel(np.array(list(roads.values()))) > 0
+        kept = [road for road, is_near in zip(roads, near, strict=True) if is_near]
+        none = "" if kept else "warning: "
+        notes.append(
+            f"{none}graph: {len(kept):,} of {len(roads):,} roads are near (weight >= {THRESHOLD})"
+        )
+    pairs = np.array([(row[a], row[b]) for a, b in kept], np.int64).reshape(-1, 2)
+    graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge")
+    return RoadGraph(str(path), graph, sensors, tuple(notes))
+
+
+def gaussian_kernel(lengths: np.ndarray) -> np.ndarray:
+    """DCRNN's weights of roads of the given lengths (E,): exp(-(d / s)^2), 0 below 0.1.
+
+    s is the population standard deviation of `lengths`; if all are alike, every weight is 1.
+    Origin: github.com/liyaguang/DCRNN, scripts/gen_adj_mx.py.
+    """
+    spread = lengths.std() if lengths.size else 0.0
+    if spread == 0:
+        return np.ones(lengths.size)
+    weights = np.exp(-((lengths / spread) ** 2))
+    return np.where(weights < THRESHOLD, 0.0, weights)
+
+
+def _ends(header: list[str]) -> tuple[int, int] | None:
+    """The columns of an edge's two ends."""
+    names = [name.lower() for name in header]
+    pairs = ((names.index(a), names.index(b)) for a, b in END_NAMES if {a, b} <= set(names))
+    return next(pairs, None)
+
+
+def _length(path: Path, line: int, cell: str) -> float:
+    try:
+        length = float(cell)
+    except ValueError:
+        length = -1.0
+    if not 0 <= length < np.inf:
+        remedy = "; write decimals with a point" if "," in cell else ""
+        raise DataError(
+            f"{path}: line {line}: length {cell!r} is not a number of 0 or more{remedy}"
+        )
+    return length

@@ -1,0 +1,152 @@
+"""Products of matrices by BLAS, a piece at a time, with what follows done while it is in the cache.
+
+BLAS's own threads are no good beside ours: they spin while waiting. So commands leave BLAS one
+thread (threads.limit_blas), and each of ours asks it for pieces. Pieces are the same for any number
+of threads, so that their number changes no bit.
+
+Numba's np.dot calls SciPy's BLAS without holding the interpreter's lock: from Python, two threads
+would wait for each other between any two pieces.
+"""
+
+import numpy as np
+
+from gaancore.kernels.cpu.elementwise import (
+    add_bias_leaky_relu,
+    column_sums,
+    leaky_relu_backward,
+)
+from gaancore.system import threads
+from gaancore.system.jit import jit
+
+Parts = tuple[np.ndarray, ...]
+
+
+def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b for matrices."""
+    m, n = a.shape[0], b.shape[1]
+    out = np.empty((m, n), np.result_type(a, b))
+    if m >= n:
+        height = _row_piece(m)
+        threads.share_rows(
+            _matmul_rows, -(-m // height), height * n * a.shape[1] // 64, a, b, height, out
+        )
+    else:
+        width = _column_piece(n)
+        threads.share_rows(
+            _matmul_columns, -(-n // width), width * m * a.shape[1] // 64, a, b, width, out
+        )
+    return out
+
+
+def _row_piece(m: int) -> int:
+    """Rows of a product for one call of BLAS."""
+    return _piece(m, 4096)
+
+
+def _column_piece(n: int) -> int:
+    """Columns of a product for one call of BLAS."""
+    return _piece(n, 256)
+
+
+def _piece(count: int, four_of: int) -> int:
+    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get as many each; as
+    few of that size as will do where one thread has them all; all in one where BLAS has threads of
+    its own.
+    """
+    if count == 0 or not threads.blas_is_single_threaded():
+        return max(1, count)
+    if threads.runs_on_one_thread():
+        pieces = -(-4 * count // four_of)
+    else:
+        pieces = 4 * -(-count // four_of)
+    return max(32, -(-count // (16 * pieces)) * 16)
+
+
+def _matmul_rows(
+    a: np.ndarray, b: np.ndarray, height: int, out: np.ndarray, start: int, stop: int
+) -> None:
+    for piece in range(start, stop):
+        rows = slice(piece * height, (piece + 1) * height)
+        np.matmul(a[rows], b, out=out[rows])
+
+
+def _matmul_columns(
+    a: np.ndarray, b: np.ndarray, width: int, out: np.ndarray, start: int, stop: int
+) -> None:
+    for piece in range(start, stop):
+        columns = slice(piece * width, (piece + 1) * width)
+        np.matmul(a, b[:, columns], out=out[:, columns])
+
+
+def linear_forward(parts: Parts, weight: np.ndarray, bias: np.ndarray, slope: float) -> np.ndarray:
+    rows = parts[0].shape[0]
+    out = np.empty((rows, weight.shape[1]), weight.dtype)
+    height = _row_piece(rows)
+    args = (parts, weight, bias, out.dtype.type(slope), height, out)
+    threads.share_rows(_linear_forward, -(-rows // height), height * weight.size // 64, *args)
+    return out
+
+
+@jit
+def _linear_forward(parts, weight, bias, slope, height, out, start, stop):
+    for lo in range(start * height, min(stop * height, out.shape[0]), height):
+        rows = out[lo : lo + height]
+        at = 0
+        for part in parts:
+            x, w = part[lo : lo + height], weight[at : at + part.shape[1]]
+            if at == 0:
+                np.dot(x, w, out=rows)
+            else:
+                rows += np.dot(x, w)
+            at += part.shape[1]
+        add_bias_leaky_relu(rows, bias, slope)
+
+
+def linear_backward(
+    grad: np.ndarray,
+    out: np.ndarray,
+    parts: Parts,
+    weight: np.ndarray,
+    slope: float,
+    needed: tuple[bool, ...],
+) -> tuple[tuple[np.ndarray | None, ...], np.ndarray, np.ndarray]:
+    height = _row_piece(grad.shape[0])
+    pieces = -(-grad.shape[0] // height)
+    # No rows stand for a gradient that nobody needs: a compiled loop wants arrays of one type
+    grad_parts = tuple(
+        np.empty_like(part if wanted else part[:0])
+        for part, wanted in zip(parts, needed, strict=True)
+    )
+    grad_weights = np.empty((pieces, *weight.shape), grad.dtype)
+    grad_biases = np.zeros((pieces, grad.shape[1]), grad.dtype)
+    args = (grad, out, parts, weight, grad.dtype.type(slope), height)
+    targets = (grad_parts, grad_weights, grad_biases)
+    threads.share_rows(_linear_backward, pieces, height * weight.size // 32, *args, *targets)
+    asked_for = tuple(
+        part if wanted else None for part, wanted in zip(grad_parts, needed, strict=True)
+    )
+    if pieces == 1:
+        return asked_for, grad_weights[0], grad_biases[0]
+    return asked_for, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
+
+
+@jit
+def _linear_backward(
+    grad, out, parts, weight, slope, height, grad_parts, grad_weights, grad_biases, start, stop
+):
+    space = np.empty((min(height, grad.shape[0]), grad.shape[1]), grad.dtype)
+    for piece in range(start, stop):
+        lo, hi = piece * height, min((piece + 1) * height, grad.shape[0])
+        before = space[: hi - lo]
+        if slope == 1:
+            before = grad[lo:hi]
+            column_sums(before, grad_biases[piece])
+        else:
+            leaky_relu_backward(grad[lo:hi], out[lo:hi], slope, before, grad_biases[piece])
+        at = 0
+        for n in range(len(parts)):
+            x, rows = parts[n][lo:hi], slice(at, at + parts[n].shape[1])
+            if len(grad_parts[n]) > 0:
+                np.dot(before, weight[rows].T, out=grad_parts[n][lo:hi])
+            np.dot(x.T, before, out=grad_weights[piece, rows])
+            at += x.shape[1]

@@ -1,0 +1,94 @@
+"""How the moves of rows.py are written for LLVM: a row, cut into vectors of a fixed width."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from llvmlite import ir
+from numba.extending import intrinsic
+
+from gaancore.system.jit import COMPILED
+
+WIDEST = 64  # bytes: a whole AVX-512 register; LLVM splits it where registers are narrower
+WIDEST_DOT = 32  # summing the lanes of a wider one costs more than its loads save (measured)
+INT32 = ir.IntType(32)
+FLAGS = ("reassoc", "contract", "nsz")
+
+
+def pieces(width: int, element: ir.Type, widest: int = WIDEST) -> Iterator[tuple[int, int]]:
+    """Cut a row into (offset, lanes), widest first: 24 floats are 16 + 8."""
+    lanes, offset = widest // size_of(element), 0
+    while offset < width:
+        while lanes > width - offset:
+            lanes //= 2
+        yield offset, lanes
+        offset += lanes
+
+
+def size_of(element: ir.Type) -> int:
+    return 8 if isinstance(element, ir.DoubleType) else 4
+
+
+def _at(builder: Any, pointer: Any, offset: int, lanes: int) -> Any:
+    """Address of `lanes` elements, `offset` behind `pointer`, as one vector."""
+    vector = ir.VectorType(pointer.type.pointee, lanes)
+    pointer = builder.gep(pointer, [ir.Constant(INT32, offset)])
+    return builder.bitcast(pointer, vector.as_pointer())
+
+
+def read(builder: Any, pointer: Any, offset: int, lanes: int) -> Any:
+    return builder.load(_at(builder, pointer, offset, lanes), align=size_of(pointer.type.pointee))
+
+
+def write(builder: Any, value: Any, pointer: Any, offset: int) -> None:
+    address = _at(builder, pointer, offset, value.type.count)
+    builder.store(value, address, align=size_of(value.type.element))
+
+
+def splat(builder: Any, scalar: Any, lanes: int) -> Any:
+    undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
+    first = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))
+    return builder.shuffle_vector(first, undefined, _lanes([0] * lanes))
+
+
+def _lanes(numbers: list[int]) -> ir.Constant:
+    return ir.Constant(ir.VectorType(INT32, len(numbers)), numbers)
+
+
+def halve(builder: Any, vector: Any) -> Any:
+    """Add the upper half of the lanes to the lower one."""
+    lanes = vector.type.count
+    undefined = ir.Constant(vector.type, ir.Undefined)
+    low = builder.shuffle_vector(vector, undefined, _lanes(list(range(lanes // 2))))
+    high = builder.shuffle_vector(vector, undefined, _lanes(list(range(lanes // 2, lanes))))
+    return builder.fadd(low, high, flags=FLAGS)
+
+
+def interleave_halves(builder: Any, a: Any, b: Any, groups: int) -> Any:
+    """Two vectors of `groups` equal groups of lanes each: every group added to half its size, those
+    of `a` first. The result has as many lanes, and twice as many groups.
+    """
+    lanes = a.type.count
+    half = lanes // groups // 2
+    first = [2 * half * group + n for group in range(2 * groups) for n in range(half)]
+    low = builder.shuffle_vector(a, b, _lanes(first))
+    high = builder.shuffle_vector(a, b, _lanes([lane + half for lane in first]))
+    return builder.fadd(low, high, flags=FLAGS)
+
+
+def take(builder: Any, vector: Any, lanes: int) -> Any:
+    """The first lanes of a vector."""
+    undefined = ir.Constant(vector.type, ir.Undefined)
+    return builder.shuffle_vector(vector, undefined, _lanes(list(range(lanes))))
+
+
+def row_of(context: Any, builder: Any, kind: Any, array: Any, i: Any, width: int) -> Any:
+    """Address of row i; the row stride is a constant, so no multiplication by a loaded shape."""
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.gep(data, [builder.mul(i, ir.Constant(i.type, width))])
+
+
+def move(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """An intrinsic of Numba, its meaning in NumPy beside it (which runs with the JIT disabled)."""
+    if not COMPILED:
+        return lambda build: plain
+    return intrinsic(prefer_literal=True)

@@ -1,0 +1,1 @@
+"""Every picture: learning curves, scores, gates, forecasts."""

@@ -1,0 +1,103 @@
+"""Pictures of a forecasting run: forecast against truth, and where the errors are."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from gaancore.errors import SettingsError
+from gaancore.plots.picture import save_figure
+from gaancore.train.traffic.run import ForecastRun
+
+SHOWN_STEPS = 288  # of forecast against truth: a day of METR-LA
+
+
+def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[Path]:
+    """Draw the test part's pictures as PNG and SVG into `folder`; returns the files.
+
+    forecast-ID    : each of `sensors`, one curve for the truth and one for each reported step
+                     ahead, over the first day of the test part.
+    error-by-step  : MAE of each step ahead, beside the last value's.
+    error-by-hour  : MAE by the hour of the day that is forecast, if the time of day is known.
+    Raises SettingsError for an unknown sensor, DataError if a file cannot be written.
+    """
+    ids = run.dataset.sensor_ids
+    for sensor in sensors:
+        if sensor not in ids:
+            raise SettingsError(f"{sensor}: no such sensor; known: {', '.join(ids[:6])}, ...")
+    starts = run.starts("test")
+    predicted = _predictions(run, starts)
+    figures = {
+        f"forecast-{sensor}": _against_truth(run, starts, predicted, ids.index(sensor))
+        for sensor in sensors
+    }
+    figures["error-by-step"] = _by_step(run)
+    if run.dataset.time_of_day is not None:
+        figures["error-by-hour"] = _by_hour(run, starts, predicted)
+    if run.dataset.kind == "synthetic":
+        for figure in figures.values():
+            (axes,) = figure.axes
+            axes.set_title(f"{axes.get_title()}, SYNTHETIC data")
+    saved = (save_figure(figure, folder / f"{name}.png") for name, figure in figures.items())
+    return [path for paths in saved for path in paths]
+
+
+def _predictions(run: ForecastRun, starts: np.ndarray) -> np.ndarray:
+    """(horizon, W, N)."""
+    size, sensors = run.settings.batch_size, run.dataset.num_sensors
+    batches = [run.forecaster.predict(starts[a : a + size]) for a in range(0, len(starts), size)]
+    return np.concatenate([b.reshape(len(b), -1, sensors) for b in batches], axis=1)
+
+
+def _against_truth(
+    run: ForecastRun, starts: np.ndarray, predicted: np.ndarray, sensor: int
+) -> Figure:
+    data, steps = run.dataset, run.reported_steps()
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    axes = figure.subplots()
+    first = int(starts[0]) + run.windows.history
+    rows = np.arange(first, min(first + SHOWN_STEPS, data.num_steps))
+    at = rows if data.times is None else data.times
+    truth = np.where(data.valid[rows, sensor], data.speeds[rows, sensor], np.nan)
+    axes.plot(at if data.times is None else at[rows], truth, color="black", label="measured")
+    for minutes, step in steps.items():
+        shown = starts + run.windows.history + step - 1
+        shown_now = shown < rows[-1] + 1
+        x = shown[shown_now] if data.times is None else at[shown[shown_now]]
+        axes.plot(x, predicted[step - 1, shown_now, sensor], label=f"{minutes} min ahead")
+    axes.set(title=f"sensor {data.sensor_ids[sensor]}", ylabel="speed", xlabel="time")
+    axes.legend()
+    return figure
+
+
+def _by_step(run: ForecastRun) -> Figure:
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.subplots()
+    minutes = np.arange(1, run.settings.horizon + 1) * run.dataset.step / 60
+    for name, predict in {run.settings.model: run.forecaster.predict, **run.guesses()}.items():
+        errors = run.errors(predict, "test")
+        mae = [errors.at(step + 1).mae for step in range(run.settings.horizon)]
+        axes.plot(minutes, [np.nan if e is None else e for e in mae], marker="o", label=name)
+    axes.set(xlabel="minutes ahead", ylabel="MAE", title="error by horizon, test part")
+    axes.legend()
+    return figure
+
+
+def _by_hour(run: ForecastRun, starts: np.ndarray, predicted: np.ndarray) -> Figure:
+    data, horizon = run.dataset, run.settings.horizon
+    assert data.time_of_day is not None
+    rows = starts + run.windows.history + np.arange(horizon)[:, None]  # (horizon, W)
+    hour = (data.time_of_day[rows] * 24).astype(int) % 24
+    valid = data.valid[rows]
+    errors = np.where(valid, np.abs(predicted - data.speeds[rows]), 0).sum(axis=2)
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for minutes, step in run.reported_steps().items():
+        total = np.bincount(hour[step - 1], errors[step - 1], 24)
+        count = np.bincount(hour[step - 1], valid[step - 1].sum(axis=1), 24)
+        mae = np.divide(total, count, out=np.full(24, np.nan), where=count > 0)
+        axes.plot(np.arange(24), mae, marker="o", label=f"{minutes} min ahead")
+    axes.set(xlabel="hour of the day", ylabel="MAE", title="error by hour, test part")
+    axes.legend()
+    return figure

@@ -1,0 +1,1 @@
+"""What lies below everything: threads, compilation, processes, paths and files on disk."""

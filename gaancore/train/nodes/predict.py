@@ -1,0 +1,125 @@
+"""Outputs of a finished run for the nodes of any graph with the same features."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from gaancore.array import resolve_device
+from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.inputs import NodeInputs
+from gaancore.errors import DataError, SettingsError
+from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
+from gaancore.train.nodes.build import Model, build_model
+from gaancore.train.nodes.inference import infer, infer_hidden
+from gaancore.train.nodes.settings import Settings
+from gaancore.train.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """The best weights of a run, and the statistics (F,) by which it standardised features.
+
+    class_names, feature_names : what its data calls the C classes or labels and the F features;
+                                 None if it has no names for them.
+    """
+
+    path: Path
+    settings: Settings
+    model: Model
+    mean: np.ndarray
+    scale: np.ndarray
+    class_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
+
+    @property
+    def multi_label(self) -> bool:
+        return self.settings.task == "ppi"
+
+    def logits(self, inputs: NodeInputs) -> np.ndarray:
+        """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
+        `infer`. Raises DataError as `features`.
+        """
+        return infer(self.model, inputs.graph, self.features(inputs), _all_nodes(inputs))
+
+    def embeddings(self, inputs: NodeInputs, layer: int | None = None) -> np.ndarray:
+        """(N, width): what hidden layer `layer` puts out, from 1; if None, the last, which the
+        head reads. Otherwise as `logits`. Raises SettingsError if there is no such layer.
+        """
+        self.expect_layer(layer)
+        number = layer or self.model.num_layers
+        return infer_hidden(
+            self.model, inputs.graph, self.features(inputs), _all_nodes(inputs), number
+        )
+
+    def expect_layer(self, layer: int | None) -> None:
+        """Raises SettingsError unless the model has this hidden layer; None is any."""
+        last = self.model.num_layers
+        if layer is not None and not 1 <= layer <= last:
+            raise SettingsError(
+                f"{self.path}: layer: expected a hidden layer of the model, 1 to {last}, "
+                f"got {layer}"
+            )
+
+    def features(self, inputs: NodeInputs) -> Features:
+        """The features as the model was trained on them, standardised where they are fetched.
+
+        Raises DataError if they are not those that the run was trained on, by their number or,
+        where both have names, by these.
+        """
+        if inputs.features.shape[1] != self.mean.size:
+            raise DataError(
+                f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
+                f"here are {inputs.features.shape[1]:,}"
+            )
+        for own, given in zip(self.feature_names or (), inputs.feature_names or (), strict=False):
+            if own != given:
+                raise DataError(
+                    f"{inputs.path}: features: {given!r} stands where the run was trained on "
+                    f"{own!r}; give the features the names and the order that they had then"
+                )
+        return Features(inputs.features, self.mean, self.scale)
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
+        classes of a node. (N, C) as `logits`.
+        """
+        return expit(logits) if self.multi_label else softmax(logits, axis=1)
+
+
+def _all_nodes(inputs: NodeInputs) -> np.ndarray:
+    return np.arange(inputs.graph.num_nodes)
+
+
+def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
+    """The classifier that a run chose by its validations; its data is not needed.
+
+    Raises SettingsError for a run that does not classify nodes, DataError if it cannot be read.
+    """
+    settings, data = folder.read_settings()
+    if not isinstance(settings, Settings):
+        raise SettingsError(
+            f"{folder.path}: a run of task {settings.task} has no nodes to classify; "
+            f"gaancore forecast --run {folder.path} and gaancore plot {folder.path} are for it"
+        )
+    groups, _ = load_checkpoint(folder.best)
+    with belongs_to_the_run(folder.best):
+        weights, statistics = groups["model"], groups["features"]
+        model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
+        model.load_state(weights)
+        model = model.to(resolve_device(device))
+        mean, scale = statistics["mean"], statistics["scale"]
+        names = (
+            _names(data["class_names"], weights["head.bias"].size),
+            _names(data["feature_names"], mean.size),
+        )
+        return Classifier(folder.path, settings, model, mean, scale, *names)
+
+
+def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:
+    if found is None:
+        return None
+    if len(found) != count:
+        raise ValueError(f"its settings have {len(found)} names for {count}")
+    return tuple(map(str, found))

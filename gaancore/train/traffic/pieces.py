@@ -1,0 +1,73 @@
+"""A batch of sequences in pieces, one to a thread: what a piece computes stays in its cache.
+
+Kernels of one piece run on one thread, so threads meet once a step and not once a kernel. Pieces
+do not depend on the number of threads, and their gradients are added up in order: the same bits for
+any number of threads. Memory is that of as many pieces as there are threads.
+
+A CUDA device takes one piece after the other. Only its memory asks for them, so they are larger.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gaancore.nn.module import Module
+from gaancore.system import threads
+from gaancore.tensor import Tensor
+
+# Of a piece, at most (but at least one sequence): fewer cost time in Python, more memory
+ROWS = 640
+ROWS_ON_CUDA = 4096  # about 2.4 GB of GaAN, going by what a row takes on a CPU; untried on a GPU
+
+
+def pieces(count: int, rows: int, device: str = "cpu") -> list[slice]:
+    """`count` sequences of `rows` nodes each, cut into pieces."""
+    size = max(1, (ROWS if device == "cpu" else ROWS_ON_CUDA) // rows)
+    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
+
+
+def share_pieces(work: Callable[[int, int], None], count: int, device: str = "cpu") -> None:
+    """Call work(start, stop) for ranges of `count` pieces, one range to a thread; on a CUDA device
+    for all of them in this thread, whose device it is.
+    """
+    if device != "cpu":
+        work(0, count)
+        return
+
+    def alone(start: int, stop: int) -> None:
+        with threads.on_one_thread():
+            work(start, stop)
+
+    threads.run_ranges(alone, threads.split_evenly(count))
+
+
+class PiecewiseGradient:
+    """Gradients of a loss that is a sum over the pieces of a batch, of a model on `device`."""
+
+    def __init__(self, model: Module, device: str = "cpu") -> None:
+        self.model: Any = model
+        self.device = device
+        self.twins: list[Any] = []
+
+    def learn(self, loss_of: Callable[[Any, slice], Tensor], parts: Sequence[slice]) -> float:
+        """Add the gradients of the sum of loss_of(model, piece) to the model's; returns the sum."""
+        while len(self.twins) < len(parts):
+            self.twins.append(self.model.twin())
+        losses = [0.0] * len(parts)
+
+        def run(start: int, stop: int) -> None:
+            for number in range(start, stop):
+                self.twins[number].zero_grad()
+                loss = loss_of(self.twins[number], parts[number])
+                loss.backward()
+                losses[number] = float(loss.data)
+
+        share_pieces(run, len(parts), self.device)
+        for parameter, *gathered in zip(
+            self.model.parameters(), *(twin.parameters() for twin in self.twins), strict=True
+        ):
+            for twin in gathered[: len(parts)]:
+                if twin.grad is not None:
+                    grad = parameter.grad
+                    parameter.grad = twin.grad if grad is None else grad + twin.grad
+                twin.grad = None
+        return sum(losses)
