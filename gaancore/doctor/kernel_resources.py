@@ -10,7 +10,7 @@ import numpy as np
 
 from gaancore.array import nvrtc
 from gaancore.errors import DeviceError
-from gaancore.kernels.cuda.launch import OPTIONS, PIECE, source
+from gaancore.kernels.cuda.launcher import OPTIONS, PIECE, source
 from gaancore.system.threads import get_num_threads
 
 OLDEST = 75  # the first architecture that CUDA 13 knows

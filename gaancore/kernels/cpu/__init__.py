@@ -7,7 +7,7 @@ import numpy as np
 from gaancore.kernels.cpu import elementwise, segments
 from gaancore.kernels.cpu.attention import attention_backward, attention_forward, dropout_constants
 from gaancore.kernels.cpu.linear import linear_backward, linear_forward, matmul
-from gaancore.kernels.cpu.rows import CACHE_LINE, aligned, by_edges, flat_heads, rows
+from gaancore.kernels.cpu.sharing import CACHE_LINE, aligned, by_edges, flat_heads, rows
 from gaancore.system import threads
 
 WIDEST = 128  # numbers in one strip of a row: more do not fit into the vector registers

@@ -11,7 +11,7 @@ import numpy as np
 
 from gaancore.kernels.cpu import attention_all_heads as all_heads
 from gaancore.kernels.cpu import attention_by_head as by_head
-from gaancore.kernels.cpu.rows import aligned, by_edges, flat_heads, rows
+from gaancore.kernels.cpu.sharing import aligned, by_edges, flat_heads, rows
 from gaancore.system import threads
 
 SHORT = 16  # edges a row, on average, up to which all heads of an edge are taken at once

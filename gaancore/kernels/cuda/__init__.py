@@ -20,7 +20,7 @@ from gaancore.kernels.cuda.dense import (
     scale_heads_forward,
     softmax_cross_entropy,
 )
-from gaancore.kernels.cuda.launch import launch, num_slots, power_of_two, share_out
+from gaancore.kernels.cuda.launcher import launch, num_slots, power_of_two, share_out
 
 ATTENTION_PACKS = 4  # loads of an output row that a lane keeps in registers (attention.cu)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.array import Array, array_module
-from gaancore.kernels.cuda.launch import launch, num_blocks, power_of_two, share_out
+from gaancore.kernels.cuda.launcher import launch, num_blocks, power_of_two, share_out
 
 BIAS_ROWS = 128  # rows summed into one partial bias gradient
 LOSS_BLOCKS = 512
