@@ -14,7 +14,7 @@ from strategies import blocks, seeds
 from gaancore.graph import Block
 from gaancore.kernels import cpu, cuda
 from gaancore.kernels.cuda import dense as cuda_elementwise
-from gaancore.kernels.cuda import launch as cuda_launch
+from gaancore.kernels.cuda import launcher as cuda_launch
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 K, A, D = 2, 24, 32  # rows of A and D numbers are read 16 bytes at a time

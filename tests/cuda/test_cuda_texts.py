@@ -21,7 +21,7 @@ from gaancore.doctor.kernel_resources import (
     resource_table,
 )
 from gaancore.errors import DeviceError
-from gaancore.kernels.cuda import launch as cuda_launch
+from gaancore.kernels.cuda import launcher as cuda_launch
 
 FOLDER = Path(__file__).parents[2] / "cuda"
 KERNEL_FILES = kernel_files()
