@@ -14,7 +14,7 @@ from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.plots import gates as gate_figures
 from gaancore.plots.picture import COLOURS, save_figure
 from gaancore.reproduce.gates import look_at_heads
-from gaancore.train.checkpoint import read_json
+from gaancore.system.disk import read_json
 from gaancore.train.run_folder import RunFolder
 
 LINES = ("-", "--", ":", "-.")

@@ -8,7 +8,7 @@ from gaancore.errors import DataError
 from gaancore.reproduce.data_facts import NAMES, short_words
 from gaancore.reproduce.page import page, table
 from gaancore.reproduce.tables import TABLES
-from gaancore.train.checkpoint import read_json
+from gaancore.system.disk import read_json
 
 OPENING = """# Results
 

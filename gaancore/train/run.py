@@ -15,14 +15,9 @@ from typing import Any
 from gaancore.errors import SettingsError, TrainingError
 from gaancore.nn.module import Module
 from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
+from gaancore.system.disk import write_json
 from gaancore.system.process import peak_rss_mb, rss_mb
-from gaancore.train.checkpoint import (
-    Groups,
-    belongs_to_the_run,
-    load_checkpoint,
-    save_checkpoint,
-    write_json,
-)
+from gaancore.train.checkpoint import Groups, belongs_to_the_run, load_checkpoint, save_checkpoint
 from gaancore.train.run_folder import RunFolder, versions
 
 

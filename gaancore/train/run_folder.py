@@ -22,8 +22,9 @@ import gaancore
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.errors import DataError, SettingsError
-from gaancore.train.checkpoint import checksum, read_json, read_json_lines, write_json, write_whole
-from gaancore.train.nodes.settings import Settings, task_settings, with_changes
+from gaancore.system.disk import checksum, read_json, read_json_lines, write_json, write_whole
+from gaancore.train.choices import with_changes
+from gaancore.train.nodes.settings import Settings, task_settings
 from gaancore.train.traffic.settings import ForecastSettings
 
 NAMES = ("sensor_ids", "class_names", "feature_names")  # in the data of a run, where there are any

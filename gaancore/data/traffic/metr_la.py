@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import expect_file, read_csv_rows
+from gaancore.data.files.arrays import read_csv_rows
 from gaancore.data.files.separator import find_separator, plain_separator
 from gaancore.data.traffic import dcrnn_windows
 from gaancore.data.traffic.dataset import TrafficDataset, part_of_day
@@ -24,6 +24,7 @@ from gaancore.data.traffic.road_edges import names_ends, read_road_edges
 from gaancore.data.traffic.road_matrix import read_adjacency_csv, read_adjacency_pickle
 from gaancore.data.traffic.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
 from gaancore.errors import DataError
+from gaancore.system.disk import expect_file
 from gaancore.system.paths import user_path
 
 NUM_SENSORS, NUM_ARCS = 207, 1515  # the paper's table of data sets; self-loops not counted

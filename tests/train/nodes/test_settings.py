@@ -6,14 +6,8 @@ from dataclasses import asdict
 import pytest
 
 from gaancore.errors import SettingsError
-from gaancore.train.nodes.settings import (
-    Settings,
-    differences,
-    read_config,
-    shipped_recipes,
-    task_settings,
-    with_changes,
-)
+from gaancore.train.choices import differences, read_config, shipped_recipes, with_changes
+from gaancore.train.nodes.settings import Settings, task_settings
 
 
 def test_the_defaults_are_the_papers_for_ppi():
