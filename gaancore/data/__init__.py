@@ -7,7 +7,7 @@ from gaancore.data.nodes.dataset import (
     NodeDataset,
 )
 from gaancore.data.nodes.features import Features, feature_statistics
-from gaancore.data.nodes.load import find_dataset
+from gaancore.data.nodes.load import find_dataset, load_nodes
 from gaancore.data.nodes.ppi import load_ppi
 from gaancore.data.nodes.reddit import load_reddit
 from gaancore.data.nodes.store.store import check_store, open_store
@@ -33,6 +33,7 @@ __all__ = [
     "feature_statistics",
     "find_dataset",
     "load_metr_la",
+    "load_nodes",
     "load_ppi",
     "load_reddit",
     "open_store",

@@ -53,7 +53,7 @@ def make_dataset(
     raw: RawDataset,
     *,
     name: str,
-    multi_label: bool,
+    multi_label: bool | None,
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
     kind: Literal["real", "synthetic"] = "real",
@@ -66,8 +66,9 @@ def make_dataset(
     `train` nodes, keep them as `context`, neighbours that are neither learned from nor scored, or
     refuse them (`error`). They need no label, but to be trained on.
 
-    multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes in
-                  shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C).
+    multi_label : whether a node has several labels, (N, C) of 0 and 1. If not, labels are classes
+                  in shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C). None takes
+                  what the labels say: see `check_labels`.
     Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
