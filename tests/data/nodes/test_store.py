@@ -32,7 +32,7 @@ from gaancore.data.nodes.store.writer import store_writer
 from gaancore.errors import DataError
 from gaancore.graph import arcs as arcs_module
 from gaancore.graph.stream_rows import write_undirected
-from gaancore.system import new_folder
+from gaancore.system import disk, new_folder
 
 FEATS = "feats.npy"
 ARRAYS = ("features", "labels", "split", "graph_ids")
@@ -362,7 +362,7 @@ def test_who_begins_while_another_cleans_up_makes_its_folder_again(
         clean_up("before it is locked")
         flock(*arguments)
 
-    monkeypatch.setattr(new_folder, "os", SimpleNamespace(**vars(os) | {"open": slow_open}))
+    monkeypatch.setattr(disk, "os", SimpleNamespace(**vars(os) | {"open": slow_open}))
     monkeypatch.setattr(fcntl, "flock", slow_flock)
     convert(write_npz(tmp_path), target)
     assert cleaned == [moment]
