@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gaancore.data.paper import NAMES
 from gaancore.errors import DataError
-from gaancore.reproduce.data_facts import NAMES, short_words
+from gaancore.reproduce.data_facts import short_words
 from gaancore.reproduce.page import page, table
 from gaancore.reproduce.tables import TABLES
 from gaancore.system.disk import read_json

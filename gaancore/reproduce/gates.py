@@ -12,7 +12,7 @@ from gaancore.errors import SettingsError
 from gaancore.nn.observe import Seen, observing
 from gaancore.train.nodes.heads import HeadValues, attention_entropy, gate_values
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import RunFolder
 
 SHOWN_NODES = 16
@@ -86,7 +86,7 @@ def look_at_heads(folder: Path, dataset: NodeDataset, device: str = "cpu") -> He
     was trained on; DataError if the run cannot be read.
     """
     settings, data = RunFolder(folder).read_settings()
-    if not isinstance(settings, Settings) or settings.model != "gaan":
+    if not isinstance(settings, NodeSettings) or settings.model != "gaan":
         raise SettingsError(
             f"{folder}: {settings.model} of task {settings.task}: expected a gaan of task ppi or "
             "reddit, whose gates can be shown"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gaancore.reproduce.data_facts import NAMES
+from gaancore.data.paper import NAMES
 
 Facts = dict[str, Any]
 
@@ -36,7 +36,7 @@ def _opening(report: Facts) -> str:
     words = f"Data: {report['data']['words']}"
     if report["changed"]:
         words += (
-            " Settings other than the paper's, so nothing here is set beside its numbers: "
+            " NodeSettings other than the paper's, so nothing here is set beside its numbers: "
             + "; ".join(report["changed"])
             + "."
         )

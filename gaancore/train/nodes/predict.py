@@ -13,7 +13,7 @@ from gaancore.errors import DataError, SettingsError
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.train.nodes.build import Model, build_model
 from gaancore.train.nodes.inference import infer, infer_hidden
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import RunFolder
 
 
@@ -26,7 +26,7 @@ class Classifier:
     """
 
     path: Path
-    settings: Settings
+    settings: NodeSettings
     model: Model
     mean: np.ndarray
     scale: np.ndarray
@@ -98,7 +98,7 @@ def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
     Raises SettingsError for a run that does not classify nodes, DataError if it cannot be read.
     """
     settings, data = folder.read_settings()
-    if not isinstance(settings, Settings):
+    if not isinstance(settings, NodeSettings):
         raise SettingsError(
             f"{folder.path}: a run of task {settings.task} has no nodes to classify; "
             f"gaancore forecast --run {folder.path} and gaancore plot {folder.path} are for it"

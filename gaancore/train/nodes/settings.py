@@ -31,7 +31,7 @@ REDDIT: dict[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Settings:
+class NodeSettings:
     """What a run is made of. Sections are those of the paper (GaAN, UAI 2018).
 
     The defaults are PPI's, section 5.1; task_settings gives those of a task.
@@ -86,6 +86,11 @@ class Settings:
         _check(self)
 
     @property
+    def multi_label(self) -> bool:
+        """Whether a node has several labels, not one class."""
+        return self.task in ("ppi", "labels")
+
+    @property
     def heads(self) -> list[int]:
         """Of each layer, from the features to the seeds."""
         return [self.first_heads or self.num_heads] + [self.num_heads] * (len(self.fanouts) - 1)
@@ -115,7 +120,7 @@ class Settings:
         return max(1, round(100 * 512 * steps_per_epoch / num_nodes))
 
 
-def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> Settings:
+def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> NodeSettings:
     """The paper's settings for `task` with the changes of `layers` (see with_changes).
 
     On Reddit some depend on what the layers ask for. The parameter counts pin one head in the
@@ -124,7 +129,7 @@ def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> Settings:
     the fan-outs of training.
     """
     asked = {name: value for _, changes in layers for name, value in changes.items()}
-    settings = Settings(task=task)
+    settings = NodeSettings(task=task)
     if task == "reddit":
         model = asked.get("model", settings.model)
         attends = model in ("gaan", "attention")
@@ -142,7 +147,7 @@ def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> Settings:
     return settings
 
 
-def _check(s: Settings) -> None:
+def _check(s: NodeSettings) -> None:
     choices = {
         "task": tuple(VALUE_WIDTHS),
         "model": MODELS,

@@ -14,8 +14,8 @@ from gaancore.ops import add, masked_absolute_error, multiply
 from gaancore.tensor import Tensor, no_grad
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.train.nodes.build import ForecastModel, build_forecaster
+from gaancore.train.pieces import pieces, share_pieces
 from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.pieces import pieces, share_pieces
 from gaancore.train.traffic.settings import ForecastSettings
 
 
@@ -61,18 +61,10 @@ class SpeedForecaster:
         mean, scale = (self._there(x[:, None]) for x in tiled)
         return add(multiply(scaled, scale), mean)
 
-    def loss(
-        self,
-        model: ForecastModel,
-        batch: TrafficBatch,
-        part: slice,
-        truth: Sequence[bool],
-        count: int,
-    ) -> Tensor:
-        """The part that the sequences `part` have in the mean error over `count` targets."""
+    def loss(self, speeds: Tensor, batch: TrafficBatch, part: slice, count: int) -> Tensor:
+        """What the sequences `part` add to the mean error over `count` targets of a batch."""
         columns = self.columns(part)
         targets, mask = (self._there(x[:, columns].T) for x in (batch.targets, batch.mask))
-        speeds = self.speeds(model, batch, part, truth)
         return masked_absolute_error(speeds, targets, mask, count=count)
 
     def _there(self, x: np.ndarray) -> Array:
