@@ -28,6 +28,12 @@ def read_npy(path: Path) -> np.ndarray:
         return _read_array(stream)
 
 
+def npz_names(path: Path) -> list[str]:
+    """The names of the arrays in a `.npz` file; raises DataError as `read_npz` does."""
+    with refusing_damage(path, ".npz archive"), zipfile.ZipFile(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
     """The arrays of a `.npz` file by name: all, or those of `names` that it has.
 

@@ -1,12 +1,12 @@
 """The values of a dataset, checked once; every refusal names the file, the row and the node."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaancore.errors import DataError, GraphError, SettingsError
+from gaancore.errors import DataError, GraphError
 from gaancore.system.mapped import forget_pages
 
 VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
@@ -24,12 +24,6 @@ class Labels:
     num_classes: int
     class_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
-
-
-def expect_option(option: str, value: str, choices: Sequence[str]) -> None:
-    """Raises SettingsError unless `value` is one of `choices`."""
-    if value not in choices:
-        raise SettingsError(f"{option}: expected one of {', '.join(choices)}, got {value!r}")
 
 
 def check_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import SelfLoops, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_random_split
-from gaancore.data.nodes.store.store import is_store, open_store
+from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
 from gaancore.system.paths import user_path
 

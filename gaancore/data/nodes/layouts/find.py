@@ -1,10 +1,10 @@
 """Which of the public layouts a path holds."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from gaancore.data.files.arrays import npz_names
+from gaancore.data.files.folder import expect_path, listing
 from gaancore.data.nodes.layouts import csv_graph, dgl_ppi, dgl_reddit, graphsaint, npz
 from gaancore.data.nodes.layouts.csv_graph import read_csv_graph
 from gaancore.data.nodes.layouts.dgl_ppi import read_dgl_ppi
@@ -14,13 +14,13 @@ from gaancore.data.nodes.layouts.graphsaint import read_graphsaint
 from gaancore.data.nodes.layouts.matlab import read_matlab
 from gaancore.data.nodes.layouts.npz import read_one_npz
 from gaancore.data.nodes.make import RawDataset
-from gaancore.data.nodes.store.store import is_store
+from gaancore.data.nodes.store.reader import is_store
 from gaancore.errors import DataError
 
 LOOKED_FOR = (
     f"{csv_graph.NODES} {csv_graph.EDGES}, {' '.join(graphsaint.FILES)} (GraphSAINT), "
-    f"PREFIX-G.json (GraphSAGE), {dgl_ppi.SPLITS[0]}_graph.json or {' '.join(dgl_reddit.FILES)} "
-    "(DGL), or a single .npz"
+    f"PREFIX-G.json (GraphSAGE), train_graph.json or {' '.join(dgl_reddit.FILES)} (DGL), "
+    "or a single .npz"
 )
 
 
@@ -48,17 +48,20 @@ def read_layout(path: Path) -> RawDataset:
 def holds_graph(path: Path) -> bool:
     """Whether `path` looks like a store or like one of the layouts, by names of files and arrays.
 
-    Raises DataError for a folder with several GraphSAGE prefixes, and a damaged `.npz`.
+    An edges.csv without a nodes.csv does not. Raises DataError for a folder with several GraphSAGE
+    prefixes, and a damaged `.npz`.
     """
     if is_store(path):
         return True
     read = _reader(path)
-    if isinstance(read, partial) and read.func is read_one_npz:
+    if read is None:
+        return False
+    if read.func is read_one_npz:
         return npz.looks_like_graph(npz_names(read.args[0]))
-    return read is not None
+    return read.func is not read_csv_graph or (path / csv_graph.NODES).exists()
 
 
-def _reader(path: Path) -> Callable[[], RawDataset] | None:
+def _reader(path: Path) -> "partial[RawDataset] | None":
     """What reads the layout at `path`; None if it is none. Only names of files are looked at."""
     if path.is_file():
         readers = {".npz": read_one_npz, ".mat": read_matlab}
