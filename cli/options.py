@@ -75,7 +75,7 @@ def settings_options(command: Command) -> Command:
     )(command)  # fmt: skip
     command = click.option(
         "--config", metavar="FILE",
-        help="NodeSettings from a TOML file or a shipped recipe; options and --set win over it."
+        help="Settings from a TOML file or a shipped recipe; options and --set win over it."
         "  [default: none]",
     )(command)  # fmt: skip
     for name, option, kind, text in reversed(_SETTINGS):

@@ -75,8 +75,8 @@ def task_named(name: str) -> Task:
 def choose(data: str | Path | Any, layers: Sequence[Layer] = ()) -> Chosen:
     """The task that fits data: a path in any layout, or a dataset.
 
-    Data that have every count of one of the paper's sets are that set; what else classifies nodes is
-    `labels` or `classes`, by what its labels are; speeds of sensors are `forecast`.
+    Data that have every count of one of the paper's sets are that set. Any other graph is `labels`
+    or `classes`, by what its labels are; speeds of sensors are `forecast`.
     layers : settings asked for, of which some say how files are read.
     Raises DataError, SettingsError.
     """

@@ -69,7 +69,7 @@ def begin(
 
 
 def _free_names(settings: Any) -> Iterator[Path]:
-    """runs/TASK-MODEL-VARIANT-seedN, then with a number behind it; those that are taken left out."""
+    """runs/TASK-MODEL-VARIANT-seedN, then with a number behind it; only those that are free."""
     name = f"{settings.task}-{settings.model}-{settings.variant}-seed{settings.seed}"
     number = 1
     while True:

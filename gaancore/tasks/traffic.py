@@ -50,9 +50,10 @@ class TrafficTask(Task):
         return synthetic_traffic(num_days=SYNTHETIC_DAYS)
 
     def kept(self, settings: ForecastSettings, dataset: TrafficDataset) -> ForecastSettings:
-        files = {name: getattr(settings, name) for name in ("graph", "sensor_ids")}
-        paths = {name: str(user_path(file).absolute()) for name, file in files.items() if file}
-        return with_known_features(replace(settings, **paths), dataset)
+        files = (settings.graph, settings.sensor_ids)
+        graph, sensor_ids = (str(user_path(file).absolute()) if file else "" for file in files)
+        settings = replace(settings, graph=graph, sensor_ids=sensor_ids)
+        return with_known_features(settings, dataset)
 
     def run(
         self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int

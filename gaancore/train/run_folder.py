@@ -61,7 +61,8 @@ class RunFolder:
         """Inside, this process alone writes to the run; the system lets go of it if we die.
 
         On a file system without locks it is the user's to start a run only once.
-        Raises FolderTakenError if another process holds it, DataError if the folder cannot be written.
+        Raises FolderTakenError if another process holds it, DataError if the folder cannot be
+        written.
         """
         try:
             lock = hold(self.lock_file)
