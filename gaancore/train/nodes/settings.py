@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from gaancore.data.nodes.make import SelfLoops, Unflagged
 from gaancore.data.nodes.missing import Nan
 from gaancore.errors import SettingsError
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.system.paths import user_path
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each

@@ -15,10 +15,10 @@ from gaancore.optim import Adam, PlateauSchedule
 from gaancore.seeding import generator
 from gaancore.tensor import Tensor
 from gaancore.train.checkpoint import Groups
-from gaancore.train.nodes.build import ForecastModel
 from gaancore.train.run import Run
 from gaancore.train.run_folder import describe_data
 from gaancore.train.traffic.baselines import historical_average, last_value
+from gaancore.train.traffic.build import ForecastModel
 from gaancore.train.traffic.forecaster import SpeedForecaster, with_known_features
 from gaancore.train.traffic.metrics import (
     Forecaster,
