@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from gaancore.errors import expect_choice
 from gaancore.graph.block import Block
 from gaancore.nn.gate import Gate, PaperGate, ReleasedGate
 from gaancore.nn.linear import SLOPE, Features, Linear
@@ -33,7 +34,6 @@ from gaancore.ops import (
     sigmoid,
     tanh,
 )
-from gaancore.ops.checks import expect_choice
 from gaancore.tensor import Tensor
 
 VARIANTS = ("paper", "released")
@@ -67,8 +67,8 @@ class AggregatorSpec:
     slope: float = SLOPE
 
     def __post_init__(self) -> None:
-        expect_choice("AggregatorSpec", "name", self.name, AGGREGATORS)
-        expect_choice("AggregatorSpec", "variant", self.variant, VARIANTS)
+        expect_choice("AggregatorSpec: name", self.name, AGGREGATORS)
+        expect_choice("AggregatorSpec: variant", self.variant, VARIANTS)
 
     def make(self, x_dim: int, z_dim: int, out_dim: int, rng: np.random.Generator) -> "Aggregator":
         """The aggregator, with weights drawn from `rng`."""
@@ -87,7 +87,7 @@ class Aggregator(Module, ABC):
         self, x_dim: int, gathered_dim: int, out_dim: int, spec: AggregatorSpec,
         rng: np.random.Generator,
     ) -> None:  # fmt: skip
-        expect_choice(type(self).__name__, "spec.name", spec.name, self.names)
+        expect_choice(f"{type(self).__name__}: spec.name", spec.name, self.names)
         self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=spec.slope)
         self.x_first = spec.variant == "paper"
 

@@ -1,6 +1,5 @@
 """What an op may be given: one line that names op, argument, what was expected and what came."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,11 +28,6 @@ def expect_rate(op: str, name: str, rate: float) -> None:
     """A share that may be dropped: all of it would leave nothing to scale up."""
     if not 0 <= rate < 1:
         raise SettingsError(f"{op}: {name}: expected 0 <= {name} < 1, got {rate}")
-
-
-def expect_choice(where: str, name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise SettingsError(f"{where}: {name}: expected one of {', '.join(choices)}, got {value!r}")
 
 
 def expect_shape(op: str, name: str, x: Array, shape: tuple[Any, ...], meaning: str = "") -> None:

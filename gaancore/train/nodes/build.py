@@ -3,12 +3,12 @@
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.seeding import generator
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 
 Model = NodeClassifier | FeedForward
 
 
-def build_model(settings: Settings, num_features: int, num_classes: int) -> Model:
+def build_model(settings: NodeSettings, num_features: int, num_classes: int) -> Model:
     """The model that `settings` describe, initialised from the run seed."""
     s, rng = settings, generator(settings.seed, "init")
     if s.model == "fnn":
