@@ -1,7 +1,7 @@
 """A directed graph in compressed sparse rows: row i lists the sources of the edges into node i."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,7 @@ from gaancore.system.mapped import forget_pages, room_for_part
 ARCS_AT_A_TIME = 4_000_000  # of a stream of them
 
 Duplicates = Literal["merge", "keep"]
+SelfLoops = Literal["keep", "drop", "add"]
 
 
 class CSRGraph:
@@ -75,7 +76,7 @@ class CSRGraph:
         Raises GraphError naming the first edge that leaves the graph, and says if ids look 1-based.
         """
         num_nodes = whole_number("from_edges: num_nodes", num_nodes, 0)
-        if duplicates not in ("merge", "keep"):
+        if duplicates not in get_args(Duplicates):
             raise GraphError(f"from_edges: duplicates: expected merge or keep, got {duplicates!r}")
         src, dst = edge_ends("from_edges", src, dst, num_nodes)
         indptr, indices = sorted_rows(src, dst, num_nodes)
@@ -179,9 +180,9 @@ class CSRGraph:
         """Whether every edge has its reverse, equally often."""
         return rows_are_symmetric(self.indptr, self.indices)
 
-    def self_loops(self, mode: Literal["keep", "drop", "add"]) -> "CSRGraph":
+    def self_loops(self, mode: SelfLoops) -> "CSRGraph":
         """`keep` changes nothing, `drop` removes all loops, `add` gives each node exactly one."""
-        if mode not in ("keep", "drop", "add"):
+        if mode not in get_args(SelfLoops):
             raise GraphError(f"self_loops: expected keep, drop or add, got {mode!r}")
         if mode == "keep" or (mode == "drop" and not self.num_self_loops):
             return self

@@ -1,11 +1,14 @@
 """Features of nodes, standardised where they are fetched: the matrix itself is never copied."""
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.errors import ShapeError, expect_choice
 from gaancore.kernels.cpu.gather import gather_rows
 
+Normalize = Literal["none", "standard"]
 ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
 
 
@@ -37,7 +40,7 @@ class Features:
         return gather_rows(self.matrix, nodes, self.mean, self.scale)
 
 
-def feature_statistics(dataset: NodeDataset, how: str) -> tuple[np.ndarray, np.ndarray]:
+def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray, np.ndarray]:
     """mean and scale of each feature, (F,) float64 each.
 
     how : `none` leaves features as they are (0 and 1). `standard` gives the TRAINING nodes mean 0
@@ -46,7 +49,7 @@ def feature_statistics(dataset: NodeDataset, how: str) -> tuple[np.ndarray, np.n
     Two passes over the training nodes' rows, a few at a time. Raises SettingsError for another
     `how`.
     """
-    expect_choice("normalize", how, ("none", "standard"))
+    expect_choice("normalize", how, get_args(Normalize))
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
     if how == "none":
         return mean, scale

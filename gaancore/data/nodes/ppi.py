@@ -4,7 +4,8 @@ import os
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
-from gaancore.data.nodes.make import SelfLoops, Unflagged
+from gaancore.data.nodes.make import Unflagged
+from gaancore.graph import SelfLoops
 from gaancore.data.nodes.missing import Nan
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
-from gaancore.data.nodes.make import SelfLoops, Unflagged
+from gaancore.data.nodes.make import Unflagged
+from gaancore.graph import SelfLoops
 from gaancore.data.nodes.missing import Nan
 
 # Section 5.1 of the paper, table of data sets: 114.6 M counts both directions of an edge.

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -120,7 +120,7 @@ class WindowBatches:
         features: Sequence[str] = ("time_of_day",),
         missing: Missing = "zero",
     ) -> None:
-        expect_choice("missing", missing, ("zero", "nan", "interpolate"))
+        expect_choice("missing", missing, get_args(Missing))
         for feature in features:
             expect_choice("features", feature, tuple(WIDTHS))
         self.dataset = dataset
@@ -185,12 +185,13 @@ def _by_sensor(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
 def _known(dataset: TrafficDataset, feature: str, values: np.ndarray | None) -> np.ndarray:
     if values is None:
         remedy = {
-            "time_of_day": "say when the first row was with --start",
-            "day_of_week": "say when the first row was with --start",
+            "time_of_day": "start: give the time of the first row",
+            "day_of_week": "start: give the time of the first row",
             "coordinates": "add a file with sensor_id, latitude and longitude",
         }[feature]
         raise DataError(
-            f"{dataset.where}: the files do not say the {feature}; {remedy}, or train without it"
+            f"{dataset.where}: the files do not say the {feature}; {remedy}, or train "
+            "without this feature"
         )
     return values
 

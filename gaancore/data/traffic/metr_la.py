@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files.arrays import read_csv_rows
-from gaancore.data.files.separator import find_separator, plain_separator
+from gaancore.data.files.named_table import END_NAMES, has_columns, open_named_table
+from gaancore.data.files.separator import plain_separator
 from gaancore.data.traffic import dcrnn_windows
 from gaancore.data.traffic.dataset import TrafficDataset, part_of_day
 from gaancore.data.traffic.dcrnn_windows import read_dcrnn_windows
@@ -21,7 +22,7 @@ from gaancore.data.traffic.make import (
     make_traffic,
 )
 from gaancore.data.traffic.pandas_h5 import read_pandas_h5
-from gaancore.data.traffic.road_edges import names_ends, read_road_edges
+from gaancore.data.traffic.road_edges import read_road_edges
 from gaancore.data.traffic.road_matrix import read_adjacency_csv, read_adjacency_pickle
 from gaancore.data.traffic.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
 from gaancore.errors import DataError
@@ -96,7 +97,7 @@ def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
     ids = _read_ids(only(path.parent, "lists of sensor ids", lists)) if lists else None
     if path.suffix in (".pkl", ".pickle"):
         road = read_adjacency_pickle(path, ids)
-    elif find_separator(path, names_ends):
+    elif has_columns(path, END_NAMES):
         road = read_road_edges(path, ids, among)
     else:
         road = read_adjacency_csv(path, ids)
@@ -122,21 +123,15 @@ def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
     if not found:
         return None
     path = only(folder, "files of sensor locations", found)
-    rows = read_csv_rows(path, plain_separator(path))
-    header = [name.lower() for name in next(rows)[1]]
-    wanted = ("sensor_id", "latitude", "longitude")
-    if not set(wanted) <= set(header):
-        raise DataError(
-            f"{path}: expected the columns {', '.join(wanted)}; got {', '.join(header)}"
-        )
-    sensor, *degrees = map(header.index, wanted)
+    table = open_named_table(path, [("sensor_id", "latitude", "longitude")])
     places = {}
-    for line, cells in rows:
+    for line, cells in table.rows:
+        sensor, *degrees = (cells[key] for key in table.keys)
         try:
-            latitude, longitude = (float(cells[column]) for column in degrees)
-            places[cells[sensor]] = latitude, longitude
-        except (ValueError, IndexError):
+            latitude, longitude = map(float, degrees)
+        except ValueError:
             raise DataError(f"{path}: line {line}: no sensor_id, latitude and longitude") from None
+        places[sensor] = latitude, longitude
     return places
 
 

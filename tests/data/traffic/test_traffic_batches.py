@@ -230,7 +230,10 @@ def test_the_last_rows_and_their_future_make_the_window_of_a_forecast():
 @pytest.mark.parametrize(
     ("feature", "message"),
     [
-        ("time_of_day", "the files do not say the time_of_day; say when the first row was with"),
+        (
+            "time_of_day",
+            "the files do not say the time_of_day; start: give the time of the",
+        ),
         ("day_of_week", "the files do not say the day_of_week"),
         ("coordinates", "the files do not say the coordinates; add a file with sensor_id"),
     ],
