@@ -58,7 +58,7 @@ Layer = tuple[str, dict[str, Any]]
 )  # fmt: skip
 @click.option(
     "--config", metavar="FILE",
-    help="NodeSettings for every row, from a TOML file or a shipped recipe; the report names them."
+    help="Settings for every row, from a TOML file or a shipped recipe; the report names them."
     "  [default: none]",
 )  # fmt: skip
 @click.option(

@@ -17,7 +17,7 @@ from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
 from gaancore.train.nodes.run import ClassifierRun
 from gaancore.train.nodes.settings import NodeSettings
-from gaancore.train.run import RunInterrupt, Watcher
+from gaancore.train.progress import RunInterrupt, Watcher
 from gaancore.train.run_folder import RunFolder
 
 NODES, GRAPHS, FEATURES, LABELS = 120, 6, 6, 5

@@ -36,7 +36,7 @@ def _opening(report: Facts) -> str:
     words = f"Data: {report['data']['words']}"
     if report["changed"]:
         words += (
-            " NodeSettings other than the paper's, so nothing here is set beside its numbers: "
+            " Settings other than the paper's, so nothing here is set beside its numbers: "
             + "; ".join(report["changed"])
             + "."
         )

@@ -1,4 +1,4 @@
-"""NodeSettings as values: changed by name, read from files, checked, compared.
+"""Settings as values: changed by name, read from files, checked, compared.
 
 A task's settings are a frozen dataclass; these functions know none of them.
 """

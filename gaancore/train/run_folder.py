@@ -22,6 +22,10 @@ from gaancore.train.record import SCHEMA, SettingsFile
 NAMES = ("sensor_ids", "class_names", "feature_names")  # in the data of a run, where there are any
 
 
+class FolderTakenError(SettingsError):
+    """Another run, or another process, has the folder."""
+
+
 class RunFolder:
     """Paths and small files of one run."""
 
@@ -37,32 +41,33 @@ class RunFolder:
     def create(self, settings: Any, data: dict[str, Any]) -> None:
         """Make the folder and write down what was asked for.
 
-        Raises SettingsError if a run is there already, DataError if it cannot be written.
+        Raises FolderTakenError if a run is there already, DataError if it cannot be written.
         """
         try:
-            taken = self.settings_file.exists()
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"{self.path}: cannot be made ({error.strerror})") from None
-        if taken:
-            raise SettingsError(
-                f"{self.path}: there is a run in this folder already; resume it or choose another "
-                "folder"
-            )
-        content = {"schema": SCHEMA, "settings": asdict(settings), "data": data}
-        write_json(self.settings_file, content)
+        with self.held():  # of two that begin at once, one is refused
+            if self.settings_file.exists():
+                raise FolderTakenError(
+                    f"{self.path}: there is a run in this folder already; resume it or choose "
+                    "another folder"
+                )
+            content = {"schema": SCHEMA, "settings": asdict(settings), "data": data}
+            write_json(self.settings_file, content)
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Inside, this process alone writes to the run; the system lets go of it if we die.
 
         On a file system without locks it is the user's to start a run only once.
-        Raises SettingsError if another process holds it, DataError if the folder cannot be written.
+        Raises FolderTakenError if another process holds it, DataError if the folder cannot be
+        written.
         """
         try:
             lock = hold(self.lock_file)
         except BlockingIOError:
-            raise SettingsError(
+            raise FolderTakenError(
                 f"{self.path}: another process is training in this folder; wait for it, or choose "
                 "another folder"
             ) from None
@@ -123,6 +128,6 @@ class RunFolder:
         kept = [line for line in self.read_log() if line["step"] <= step]
         write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
 
-    def read_log(self) -> list[dict[str, Any]]:
+    def read_log(self) -> list[Any]:
         """The lines so far. Raises DataError if they cannot be read."""
         return read_json_lines(self.log_file) if self.log_file.exists() else []

@@ -1,7 +1,7 @@
 """A node-classification dataset, in memory or memory-mapped, and what each split may see of it."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class NodeDataset:
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
     """
+
+    family: ClassVar[str] = "nodes"
 
     name: str
     kind: Literal["real", "synthetic"]
@@ -94,6 +96,16 @@ class NodeDataset:
             node_ids=self.node_ids[rows],
         )
 
+    def counts(self) -> dict[str, Any]:
+        """How many of everything, as JSON can hold it."""
+        return {
+            "num_nodes": self.num_nodes,
+            "num_edges": self.num_edges,
+            "num_features": self.num_features,
+            "num_classes": self.num_classes,
+            "nodes_per_split": [int(self.nodes(split).size) for split in range(3)],
+        }
+
     def facts(self) -> dict[str, Any]:
         """What a run writes down about its data: counts, names, notes, and a checksum of the
         graph, features, labels, split and graph ids, as JSON can hold them.
@@ -104,11 +116,7 @@ class NodeDataset:
         facts: dict[str, Any] = {
             "kind": self.kind,
             "path": self.path,
-            "num_nodes": self.num_nodes,
-            "num_edges": self.num_edges,
-            "num_features": self.num_features,
-            "num_classes": self.num_classes,
-            "nodes_per_split": [int(self.nodes(split).size) for split in range(3)],
+            **self.counts(),
             "checksum": f"{checksum(arrays):08x}",
             "notes": list(self.notes),
         }

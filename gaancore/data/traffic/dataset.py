@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class TrafficDataset:
     notes        : one line each, for the user: what was aligned, dropped or assumed.
     """
 
+    family: ClassVar[str] = "traffic"
+
     kind: Literal["real", "synthetic"]
     path: str | None
     graph: CSRGraph
@@ -93,6 +95,14 @@ class TrafficDataset:
         days = self.times.astype("datetime64[D]").astype(np.int64)
         return (days + 3) % 7  # day 0, 1970-01-01, was a Thursday
 
+    def counts(self) -> dict[str, Any]:
+        """How many of everything, as JSON can hold it."""
+        return {
+            "num_sensors": self.num_sensors,
+            "num_edges": self.graph.num_edges,
+            "num_steps": self.num_steps,
+        }
+
     def facts(self) -> dict[str, Any]:
         """What a run writes down about its data: counts, sensors, notes, and a checksum of the
         graph, readings and times of day, as JSON can hold them.
@@ -105,9 +115,7 @@ class TrafficDataset:
             "kind": self.kind,
             "path": self.path,
             "sensor_ids": list(self.sensor_ids),
-            "num_sensors": self.num_sensors,
-            "num_edges": graph.num_edges,
-            "num_steps": self.num_steps,
+            **self.counts(),
             "missing_share": round(1 - float(self.valid.mean()), 6),
             "checksum": f"{checksum(arrays):08x}",
             "notes": list(self.notes),

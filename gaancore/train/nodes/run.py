@@ -19,7 +19,8 @@ from gaancore.train.nodes.metrics import majority_scores
 from gaancore.train.nodes.scorer import Scorer
 from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.prefetch import Fetch
-from gaancore.train.run import Run, Validation
+from gaancore.train.progress import Validation
+from gaancore.train.run import Run
 from gaancore.train.run_folder import RunFolder
 
 SPLITS = ("training", "validation", "test")

@@ -1,7 +1,5 @@
 """F1 of a classifier on the splits of a dataset, each from what it may see."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
@@ -68,8 +66,3 @@ class Scorer:
                 prefetch=self.prefetch,
             )
         return class_counts(logits, view.labels[nodes])
-
-    def on_whole_neighbourhoods(self) -> "Scorer":
-        """The same, whatever neighbours the settings would draw."""
-        whole = replace(self.settings, eval_fanouts=(-1,))
-        return Scorer(self.dataset, self.statistics, whole, self.prefetch)

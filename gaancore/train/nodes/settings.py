@@ -7,11 +7,12 @@ from gaancore.data.nodes.make import SelfLoops, Unflagged
 from gaancore.data.nodes.missing import Nan
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.train.choices import expect_at_least, expect_rates, with_changes
+from gaancore.train.choices import Layer, expect_at_least, expect_rates, with_changes
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each
 # head of a pairwise sum, d_v of a pool.
 VALUE_WIDTHS = {"ppi": (256, 64, 512), "reddit": (512, 256, 1024)}
+VALUE_WIDTHS |= {"labels": VALUE_WIDTHS["ppi"], "classes": VALUE_WIDTHS["reddit"]}
 
 # Where Reddit departs from PPI in section 5.1: features standardised on the training nodes,
 # projected to 256; d_a 32; 25 neighbours of each seed, then 10; Adam from 0.001 down to 0.0001,
@@ -28,6 +29,10 @@ REDDIT: dict[str, Any] = {
     "stop_patience": 10,
     "clip_norm": 1.0,
 }
+
+# Where a graph of one's own departs from both: every node stays, and a split is drawn if the files
+# have none. What depends on its size is in suit.py.
+OWN: dict[str, Any] = {"unflagged": "context", "split_shares": (60.0, 20.0, 20.0)}
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,9 @@ class NodeSettings:
     normalize: str = "none"
     unflagged: Unflagged = "drop"
     nan: Nan = "error"
+    # per cent of training, validation and test nodes where the files have no split; 0: refused
+    split_shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    split_seed: int = 0
 
     def __post_init__(self) -> None:
         _check(self)
@@ -120,17 +128,19 @@ class NodeSettings:
         return max(1, round(100 * 512 * steps_per_epoch / num_nodes))
 
 
-def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> NodeSettings:
-    """The paper's settings for `task` with the changes of `layers` (see with_changes).
+def task_settings(task: str, *layers: Layer) -> NodeSettings:
+    """The settings for `task` with the changes of `layers` (see with_changes): the paper's for
+    `ppi` and `reddit`; for `labels` and `classes` those of PPI's and Reddit's networks.
 
-    On Reddit some depend on what the layers ask for. The parameter counts pin one head in the
-    first layer of attention, and 4 heads of a pairwise sum where the text says 8; the released
-    configuration drops half of the attention weights, the text none; and scores are drawn with
-    the fan-outs of training.
+    With Reddit's network some depend on what the layers ask for. The parameter counts pin one head
+    in the first layer of attention, and 4 heads of a pairwise sum where the text says 8; the
+    released configuration drops half of the attention weights, the text none; and scores are drawn
+    with the fan-outs of training.
     """
     asked = {name: value for _, changes in layers for name, value in changes.items()}
     settings = NodeSettings(task=task)
-    if task == "reddit":
+    one_class = task in ("reddit", "classes")
+    if one_class:
         model = asked.get("model", settings.model)
         attends = model in ("gaan", "attention")
         released = asked.get("variant", settings.variant) == "released"
@@ -141,8 +151,10 @@ def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> NodeSetting
             first_heads=1 if attends else 0,
             attention_dropout=0.5 if attends and released else 0.0,
         )
+    if task in ("labels", "classes"):
+        settings = replace(settings, **OWN)
     settings = with_changes(settings, *layers)
-    if task == "reddit" and "eval_fanouts" not in asked:
+    if one_class and "eval_fanouts" not in asked:
         settings = replace(settings, eval_fanouts=settings.fanouts)
     return settings
 
@@ -163,7 +175,7 @@ def _check(s: NodeSettings) -> None:
     positive = ("embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
     expect_at_least(s, 1, *positive, "batch_size")
     counts = ("first_heads", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
-    expect_at_least(s, 0, *counts, "clip_norm")
+    expect_at_least(s, 0, *counts, "clip_norm", "split_seed")
     for name in ("dropout", "attention_dropout", "edge_dropout", "lr_cooldown"):
         if not 0 <= getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 0 <= value < 1, got {getattr(s, name)}")

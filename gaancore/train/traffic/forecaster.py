@@ -1,14 +1,15 @@
 """A traffic model with all that stands between it and speeds: scaling, windows, copies of roads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gaancore.array import Array, resolve_device, to_device, to_numpy
 from gaancore.data.traffic.batches import Scaler, TrafficBatch, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import DataError
 from gaancore.graph.copies import GraphCopies
 from gaancore.ops import add, masked_absolute_error, multiply
 from gaancore.tensor import Tensor, no_grad
@@ -111,17 +112,17 @@ class SpeedForecaster:
 
 
 def load_forecaster(
-    folder: RunFolder, dataset: TrafficDataset, device: str = "cpu"
+    folder: RunFolder,
+    settings: ForecastSettings,
+    facts: Mapping[str, Any],
+    dataset: TrafficDataset,
+    device: str = "cpu",
 ) -> SpeedForecaster:
     """The best weights of a run, to forecast on any data of the sensors it was trained on.
 
-    Raises DataError if there is no such run, or if its sensors are others or in another order.
+    settings, facts : what the run's settings.json says of the run and its data.
+    Raises DataError if there are no such weights, or if the sensors are others or in another order.
     """
-    settings, facts = folder.read_settings()
-    if not isinstance(settings, ForecastSettings):
-        raise SettingsError(
-            f"{folder.path}: a run of task {settings.task}, which does not forecast"
-        )
     trained_on = facts["sensor_ids"]
     if list(dataset.sensor_ids) != trained_on:
         other = sorted(set(dataset.sensor_ids) ^ set(trained_on))

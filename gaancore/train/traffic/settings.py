@@ -64,7 +64,7 @@ class ForecastSettings:
 
     def __post_init__(self) -> None:
         choices = {
-            "task": ("metr-la",),
+            "task": ("metr-la", "forecast"),
             "model": MODELS,
             "variant": VARIANTS,
             "split": ("windows", "rows"),

@@ -1,4 +1,4 @@
-"""NodeSettings: what is valid, how layers come together, and what a wrong one is told."""
+"""Settings: what is valid, how layers come together, and what a wrong one is told."""
 
 import math
 from dataclasses import asdict
