@@ -7,11 +7,11 @@ from pathlib import Path
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import Unflagged, make_dataset
-from gaancore.graph import SelfLoops
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
+from gaancore.graph import SelfLoops
 from gaancore.system.paths import user_path
 
 

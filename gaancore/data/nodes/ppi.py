@@ -5,8 +5,8 @@ import os
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import Unflagged
-from gaancore.graph import SelfLoops
 from gaancore.data.nodes.missing import Nan
+from gaancore.graph import SelfLoops
 
 
 def load_ppi(

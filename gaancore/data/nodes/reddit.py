@@ -8,8 +8,8 @@ from dataclasses import replace
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import Unflagged
-from gaancore.graph import SelfLoops
 from gaancore.data.nodes.missing import Nan
+from gaancore.graph import SelfLoops
 
 # Section 5.1 of the paper, table of data sets: 114.6 M counts both directions of an edge.
 COUNTS = {"nodes": 232_965, "arcs": 114_615_892, "features": 602, "classes": 41}

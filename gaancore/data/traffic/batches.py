@@ -10,6 +10,7 @@ from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors
 from gaancore.errors import DataError, expect_choice
 
 Missing = Literal["zero", "nan", "interpolate"]
+ScalerKind = Literal["global", "per-sensor"]
 WIDTHS = {"time_of_day": 1, "day_of_week": 7, "coordinates": 2}
 
 
@@ -24,14 +25,16 @@ class Scaler:
     scale: np.ndarray
 
     @classmethod
-    def fit(cls, dataset: TrafficDataset, windows: Windows, *, per_sensor: bool) -> "Scaler":
+    def fit(cls, dataset: TrafficDataset, windows: Windows, how: ScalerKind) -> "Scaler":
         """Mean and population standard deviation of the readings in training windows.
 
         Missing readings do not count. Where all readings are alike, the scale is 1.
-        per_sensor: each sensor's own, where it has any reading there; else one for all.
+        how : `per-sensor` gives each sensor its own, where it has any reading there; `global` one
+              for all.
         Raises DataError for a sensor that has no reading at all, there or later, and if there is
-        no reading in the training windows.
+        no reading in the training windows; SettingsError for another `how`.
         """
+        expect_choice("scaler", how, get_args(ScalerKind))
         silent = [dataset.sensor_ids[n] for n in np.flatnonzero(~dataset.valid.any(axis=0))]
         if silent:
             raise DataError(
@@ -45,7 +48,7 @@ class Scaler:
         everything = speeds[valid]
         mean = np.full(dataset.num_sensors, everything.mean())
         scale = np.full(dataset.num_sensors, everything.std())
-        if per_sensor:
+        if how == "per-sensor":
             counts = valid.sum(axis=0)
             any_seen = counts > 0
             own_mean = speeds.sum(axis=0) / np.maximum(counts, 1)  # missing speeds are 0

@@ -18,7 +18,6 @@ from gaancore.data.traffic.make import (
     GraphKind,
     RawTraffic,
     RoadGraph,
-    SelfLoops,
     make_traffic,
 )
 from gaancore.data.traffic.pandas_h5 import read_pandas_h5
@@ -26,6 +25,7 @@ from gaancore.data.traffic.road_edges import read_road_edges
 from gaancore.data.traffic.road_matrix import read_adjacency_csv, read_adjacency_pickle
 from gaancore.data.traffic.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
 from gaancore.errors import DataError
+from gaancore.graph import SelfLoops
 from gaancore.system.disk import expect_file
 from gaancore.system.paths import user_path
 

@@ -125,9 +125,7 @@ def test_a_random_graph_comes_back_as_it_is_loaded_but_for_the_order(tmp_path: P
 
 def test_nodes_in_no_split_are_refused_unless_the_choice_is_made(tmp_path: Path) -> None:
     source = write_npz(tmp_path, split=np.array([0, -1, 0, 1, 2, -1]))
-    with pytest.raises(
-        DataError, match=r"2 of 6 nodes .* node id 1; .*unflagged: drop them"
-    ):
+    with pytest.raises(DataError, match=r"2 of 6 nodes .* node id 1; .*unflagged: drop them"):
         convert(source, tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
