@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaancore.graph.checks import expect_ends, index_dtype, whole_number
-from gaancore.graph.csr import ARCS_AT_A_TIME, CSRGraph
+from gaancore.graph.csr import EDGES_AT_A_TIME, CSRGraph
 from gaancore.system.mapped import forget_pages
 
 # Each call starts anew and gives the same arcs: (src, dst) arrays of equal length, any order.
-ArcChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
+EdgeChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
 
 
 class ArcList:
@@ -28,11 +28,11 @@ class ArcList:
     def num_edges(self) -> int:
         return self.src.size
 
-    def arcs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(src, dst) of at most ARCS_AT_A_TIME arcs at a time."""
+    def edge_chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(src, dst) of at most EDGES_AT_A_TIME arcs at a time."""
         dtype = index_dtype(self.num_nodes)
-        for start in range(0, self.num_edges, ARCS_AT_A_TIME):
-            part = slice(start, start + ARCS_AT_A_TIME)
+        for start in range(0, self.num_edges, EDGES_AT_A_TIME):
+            part = slice(start, start + EDGES_AT_A_TIME)
             yield self.src[part].astype(dtype, copy=False), self.dst[part].astype(dtype, copy=False)
             forget_pages(self.src)
             forget_pages(self.dst)

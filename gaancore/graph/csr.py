@@ -20,6 +20,7 @@ from gaancore.graph.checks import (
     read_only,
     whole_number,
 )
+from gaancore.graph.counting_sort import sorted_rows
 from gaancore.graph.ordered_rows import (
     count_inside,
     count_loops_and_repeats,
@@ -27,11 +28,10 @@ from gaancore.graph.ordered_rows import (
     rows_are_symmetric,
     rows_ascend,
     some_rows,
-    sorted_rows,
 )
 from gaancore.system.mapped import forget_pages, room_for_part
 
-ARCS_AT_A_TIME = 4_000_000  # of a stream of them
+EDGES_AT_A_TIME = 4_000_000  # of a stream of them
 
 Duplicates = Literal["merge", "keep"]
 SelfLoops = Literal["keep", "drop", "add"]
@@ -147,12 +147,12 @@ class CSRGraph:
         nodes = np.arange(self.num_nodes, dtype=self.indices.dtype)
         return self.indices, np.repeat(nodes, self.degrees)
 
-    def arcs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The same a run of rows at a time, with about ARCS_AT_A_TIME edges (or one row) each."""
+    def edge_chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The same in chunks, runs of rows with about EDGES_AT_A_TIME edges (or one row) each."""
         stops = self.indptr[1:]
         row = 0
         while row < self.num_nodes:
-            most = self.indptr[row] + ARCS_AT_A_TIME
+            most = self.indptr[row] + EDGES_AT_A_TIME
             stop = max(row + 1, int(np.searchsorted(stops, most, side="right")))
             rows = np.arange(row, stop, dtype=self.indices.dtype)
             src = self.indices[self.indptr[row] : self.indptr[stop]]

@@ -413,5 +413,5 @@ def test_a_large_table_is_read_whole(tmp_path):
     raw = read_layout(tmp_path)
     np.testing.assert_array_equal(raw.features, x)
     assert raw.node_ids.tolist() == ids
-    (found,) = raw.graph.arcs()
+    (found,) = raw.graph.edge_chunks()
     np.testing.assert_array_equal(found, (src, dst))
