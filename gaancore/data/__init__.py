@@ -1,6 +1,6 @@
 """Files to arrays: every layout ends in a NodeDataset or a TrafficDataset; no tensors here."""
 
-from gaancore.data.look import DataKind, look
+from gaancore.data.kind import DataKind, look
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features import Features, Normalize, feature_statistics
 from gaancore.data.nodes.load import find_dataset, load_nodes

@@ -18,6 +18,11 @@ class ArcList:
 
     src, dst : (E,) integers in 0..num_nodes-1; memory-mapped arrays are never read as a whole.
     Raises GraphError naming the first arc that leaves the graph, and says if ids look 1-based.
+
+    >>> from gaancore.graph import ArcList
+    >>> arcs = ArcList([0, 2, 2], [1, 1, 1], num_nodes=3)
+    >>> arcs.to_csr()
+    CSRGraph(num_nodes=3, num_edges=3)
     """
 
     def __init__(self, src: ArrayLike, dst: ArrayLike, num_nodes: int) -> None:

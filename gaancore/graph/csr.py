@@ -48,6 +48,11 @@ class CSRGraph:
     then on; arrays that are writeable are copied, read-only ones (memory-mapped, say) are shared.
     Raises GraphError, naming the first wrong entry, if indptr does not rise from 0 to E, an index
     is not a node, a dtype is not integer, or there are not num_nodes rows.
+
+    >>> from gaancore.graph import CSRGraph
+    >>> graph = CSRGraph.from_edges([2, 0, 1], [1, 1, 2], num_nodes=3, duplicates="merge")
+    >>> graph.degrees.tolist(), graph.indices.tolist()  # node 1 gathers from 0 and 2, node 2 from 1
+    ([0, 2, 1], [0, 2, 1])
     """
 
     def __init__(self, indptr: ArrayLike, indices: ArrayLike, num_nodes: int | None = None) -> None:

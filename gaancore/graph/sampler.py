@@ -40,6 +40,12 @@ def sample_blocks(
     A row taken whole keeps CSR order, any other the order in which Floyd's algorithm draws.
     Memory follows the edges drawn, never the size of the graph.
     Raises GraphError for a bad node, fan-out or seed.
+
+    >>> from gaancore.graph import CSRGraph, sample_blocks
+    >>> graph = CSRGraph.from_edges([0, 2, 1], [1, 1, 2], num_nodes=3, duplicates="merge")
+    >>> first, last = sample_blocks(graph, [1], fanouts=[-1, 1], seed=0)
+    >>> last, last.src_ids.tolist()
+    (Block(num_dst=1, num_src=3, num_edges=2), [1, 0, 2])
     """
     counts = fanout_list("sample_blocks: fanouts", fanouts)
     key = key_of("sample_blocks: seed", seed)
@@ -62,6 +68,11 @@ def drop_edges(block: Block, rate: float, *, seed: int) -> Block:
     Destinations and sources stay, also those that lose all of their edges (DropEdge: Rong, Huang,
     Xu and Huang, ICLR 2020). The same seed leaves out the same edges. rate 0 returns the block.
     Raises GraphError unless 0 <= rate < 1.
+
+    >>> from gaancore.graph import Block, drop_edges
+    >>> block = Block([0, 1000], [0] * 1000, num_src=1)
+    >>> 400 < drop_edges(block, 0.5, seed=0).num_edges < 600
+    True
     """
     if not 0 <= rate < 1:
         raise GraphError(f"drop_edges: rate: expected 0 <= rate < 1, got {rate}")

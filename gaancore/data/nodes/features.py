@@ -19,6 +19,12 @@ class Features:
     mean, scale : (F,) float64, from feature_statistics: store them with a model, and give them
                   here for any other graph. Computed in float64.
     Raises ShapeError unless the matrix has as many columns as mean and scale.
+
+    >>> import numpy as np
+    >>> from gaancore.data import Features
+    >>> features = Features(np.array([[1.0], [3.0]], np.float32), np.array([2.0]), np.array([0.5]))
+    >>> features[np.array([1])].tolist()
+    [[2.0]]
     """
 
     def __init__(self, matrix: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> None:
@@ -48,6 +54,12 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
           1e-12 of |mean|) keeps scale 1 and is only centred.
     Two passes over the training nodes' rows, a few at a time. Raises SettingsError for another
     `how`.
+
+    >>> from gaancore.data import Features, feature_statistics, synthetic_reddit
+    >>> data = synthetic_reddit(scale=0.001)
+    >>> mean, scale = feature_statistics(data, "standard")
+    >>> Features(data.features, mean, scale).shape
+    (233, 602)
     """
     expect_choice("normalize", how, get_args(Normalize))
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)

@@ -29,6 +29,13 @@ def load_ppi(
 
     The number of labels and features is the files' own. What was merged, dropped or assumed is
     told in `notes`. Raises DataError (one line: file, row or id, remedy), SettingsError.
+
+    >>> import numpy as np
+    >>> from gaancore.data import load_ppi
+    >>> labels = [[1, 0], [1, 1], [0, 1]]
+    >>> np.savez("mine.npz", x=np.eye(3), y=labels, split=[0, 1, 2], edge_index=[[0, 1], [1, 2]])
+    >>> load_ppi("mine.npz").labels.tolist()
+    [[1, 0], [1, 1], [0, 1]]
     """
     return load_nodes(
         path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged, nan=nan

@@ -51,6 +51,10 @@ def synthetic_reddit(seed: int = 0, *, scale: float = 0.02) -> NodeDataset:
     nodes, which nobody can pass except by luck. Nodes lie in the order of their splits.
 
     The same arguments give the same bits. Raises SettingsError below 200 nodes.
+
+    >>> from gaancore.data import synthetic_reddit
+    >>> synthetic_reddit(scale=0.001).num_classes
+    41
     """
     drawn = _Draws(seed, scale)
     src, dst = (np.concatenate(ends) for ends in zip(*drawn.edge_chunks(), strict=True))

@@ -19,6 +19,12 @@ class Scaler:
     """z = (speed - mean) / scale; mean and scale are (N,) float64, one number per sensor.
 
     Fitted on training rows and stored with a model, so that other data meet the same numbers.
+
+    >>> from gaancore.data import Scaler, split_windows, synthetic_traffic
+    >>> data = synthetic_traffic(num_days=2)
+    >>> scaler = Scaler.fit(data, split_windows(data), "global")
+    >>> scaler.transform(data.speeds).dtype
+    dtype('float32')
     """
 
     mean: np.ndarray
@@ -111,6 +117,14 @@ class WindowBatches:
                speed: 0 after scaling, which is the mean; `interpolate`, on the line between the
                readings around it in the same part of the window, or the nearest one.
     Raises DataError if the data lack what a feature needs, SettingsError for unknown words.
+
+    >>> from gaancore.data import Scaler, WindowBatches, split_windows, synthetic_traffic
+    >>> data = synthetic_traffic(num_days=2)
+    >>> windows = split_windows(data)
+    >>> batches = WindowBatches(data, Scaler.fit(data, windows, "global"))
+    >>> batch = batches.cut(windows.train[:8])
+    >>> batch.inputs.shape, batch.targets.shape  # 8 windows of 40 sensors
+    ((12, 320, 2), (12, 320))
     """
 
     def __init__(

@@ -55,6 +55,14 @@ def load_metr_la(
 
     Columns and graph are joined by sensor id. What was aligned, dropped or assumed is told in
     `notes`. Raises DataError (one line: file, row or sensor, remedy), SettingsError.
+
+    >>> import numpy as np
+    >>> from gaancore.data import load_metr_la
+    >>> np.savez("speeds.npz", speed=[[55.0, 61.5], [54.0, 0.0]], sensor_ids=["a", "b"])
+    >>> np.savetxt("adj.csv", [[0, 1], [0, 0]], delimiter=",")
+    >>> data = load_metr_la("speeds.npz", start="2012-03-01")
+    >>> data.valid.tolist(), data.graph.num_edges
+    ([[True, True], [True, False]], 2)
     """
     given = user_path(path)
     raw = _read_speeds(given)

@@ -30,6 +30,11 @@ def split_windows(
 
     Raises DataError if there are fewer rows than a window or none for a part, SettingsError for
     a split, lengths or fractions that cannot be.
+
+    >>> from gaancore.data import split_windows, synthetic_traffic
+    >>> windows = split_windows(synthetic_traffic(num_days=2))
+    >>> windows.train.size, windows.val.size, windows.test.size
+    (387, 55, 111)
     """
     expect_choice("split", split, get_args(WindowSplit))
     if history < 1 or horizon < 1:
