@@ -52,9 +52,9 @@ def as_prose(paragraph: str) -> str:
     """Markdown's own signs stand for themselves, except `code` and *emphasis*."""
     text = ""
     for line in map(str.strip, paragraph.splitlines()):
-        text += ("\\\n" if text and OWN_LINE.match(line) else " ") + line
-    parts = re.split(r"(`[^`]*`|\\\n)", text.strip())
-    return "".join(part if part[:1] in ("`", "\\") else _escaped(part) for part in parts)
+        text += ("<br>\n" if text and OWN_LINE.match(line) else " ") + line
+    parts = re.split(r"(`[^`]*`|<br>\n)", text.strip())
+    return "".join(part if part[:1] in ("`", "<") else _escaped(part) for part in parts)
 
 
 def _escaped(text: str) -> str:
