@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from gaancore.data import load_nodes
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.paper import paper_data
+from gaancore.data.summary import summarize_nodes
 from gaancore.nn.module import Module
 from gaancore.tasks.task import Task
 from gaancore.train.choices import Layer
@@ -30,6 +31,8 @@ class NodeTask(Task):
 
     family: ClassVar[str] = "nodes"
     words: ClassVar[ModuleType] = words
+    lenient: ClassVar[dict[str, Any]] = {"unflagged": "context", "nan": "zero"}
+    summarize = staticmethod(summarize_nodes)
 
     load_data: Callable[..., NodeDataset] | None = None
     make: Callable[[], NodeDataset] | None = None

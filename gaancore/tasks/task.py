@@ -31,6 +31,8 @@ class Task(ABC):
     """
 
     family: ClassVar[str]
+    lenient: ClassVar[dict[str, Any]]  # settings that read as much of any data as can be read
+    summarize: ClassVar[Callable[[Any], dict[str, Any]]]  # what is in a dataset
     words: ClassVar[ModuleType]
 
     name: str

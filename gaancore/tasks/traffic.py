@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from gaancore.data import load_metr_la, synthetic_traffic
+from gaancore.data.summary import summarize_traffic
 from gaancore.data.traffic.batches import WIDTHS
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.nn.module import Module
@@ -29,6 +30,8 @@ class TrafficTask(Task):
 
     family: ClassVar[str] = "traffic"
     words: ClassVar[ModuleType] = words
+    lenient: ClassVar[dict[str, Any]] = {}
+    summarize = staticmethod(summarize_traffic)
 
     def settings(self, *layers: Layer) -> ForecastSettings:
         self.expect(layers)
