@@ -31,7 +31,6 @@ class TrafficTask(Task):
     family: ClassVar[str] = "traffic"
     words: ClassVar[ModuleType] = words
     lenient: ClassVar[dict[str, Any]] = {}
-    summarize = staticmethod(summarize_traffic)
 
     def settings(self, *layers: Layer) -> ForecastSettings:
         self.expect(layers)
@@ -51,6 +50,9 @@ class TrafficTask(Task):
 
     def look_alike(self) -> TrafficDataset:
         return synthetic_traffic(num_days=SYNTHETIC_DAYS)
+
+    def summarize(self, dataset: TrafficDataset) -> dict[str, Any]:
+        return summarize_traffic(dataset)
 
     def kept(self, settings: ForecastSettings, dataset: TrafficDataset) -> ForecastSettings:
         files = (settings.graph, settings.sensor_ids)
