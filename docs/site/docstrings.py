@@ -2,6 +2,7 @@
 
 import html
 import re
+from textwrap import dedent
 from typing import Any
 
 from griffe import Docstring, Extension, Function, Object
@@ -42,7 +43,7 @@ def as_markdown(text: str) -> str:
 def as_verbatim(paragraph: str) -> str:
     lines = paragraph.splitlines()
     if lines[0].lstrip().startswith(">>>"):
-        return "\n".join(["```pycon", *(line.strip() for line in lines), "```"])
+        return "\n".join(["```pycon", dedent(paragraph), "```"])
     if any(KEPT.search(line) for line in lines):
         return "\n".join(["```text", *lines, "```"])
     return ""
