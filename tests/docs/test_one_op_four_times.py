@@ -52,10 +52,10 @@ def test_every_line_that_is_explained_is_quoted(section):
         assert line.replace("...)", "").strip() in code, line
 
 
-@pytest.mark.parametrize("word", ["fill", "larger", "subtract", "add", "divide"])
-def test_the_moves_that_the_page_speaks_of_stand_beside_their_meaning(word):
+@pytest.mark.parametrize("move", ["fill", "larger", "subtract", "add", "divide"])
+def test_the_moves_that_the_page_speaks_of_stand_beside_their_meaning(move):
     moves = (CHECKOUT / "gaancore/kernels/cpu/vector/moves.py").read_text(encoding="utf-8")
-    assert re.search(rf"@move\(plain=[^\n]+\)\ndef {word}\(", moves)
+    assert re.search(rf"^    {move}\([\w, ]+\) +\S", moves, re.MULTILINE)
 
 
 def test_its_examples_say_what_python_says():
