@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import blocks, graphs, seeds
@@ -152,7 +152,10 @@ def test_dropout_keeps_the_mean_and_passes_gradients_where_it_passed_values(one_
     assert_array_equal(x.grad, 2 * y.value)
 
 
-@given(graph=graphs(duplicates="merge"), fanouts=st.lists(st.integers(0, 4), max_size=3))
+@given(
+    graph=graphs(max_nodes=7, duplicates="merge"), fanouts=st.lists(st.integers(0, 3), max_size=3)
+)
+@example(CSRGraph.from_edges([1, 2, 3, 4, 5] * 2, [0] * 5 + [1] * 5, 6, duplicates="keep"), [3, 3])
 def test_the_sampler_draws_without_replacement_and_merges(one_file, graph, fanouts):
     neighbours = [graph.indices[a:b] for a, b in pairwise(graph.indptr)]
     first = list(range(graph.num_nodes))[::-2]
