@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 import gaancore
 from gaancore.array import cuda_devices, cuda_extra, cuda_problem, driver_version
-from gaancore.kernels.cpu import segments as cpu_segments
+from gaancore.kernels.cpu import pools as cpu_pools
 from gaancore.system import threads
 
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "threadpoolctl", "safetensors", "click", "rich")
@@ -81,7 +81,7 @@ def gpu() -> dict[str, Any]:
 
 def folders() -> list[dict[str, Any]]:
     """Where compiled kernels are kept: purpose, path, and whether a file can be written there."""
-    compiled = getattr(cpu_segments.max_backward, "stats", None)  # None with the JIT disabled
+    compiled = getattr(cpu_pools._max_backward, "stats", None)  # None with the JIT disabled
     cache = compiled and compiled.cache_path
     kept = {"compiled CPU kernels (NUMBA_CACHE_DIR)": Path(cache) if cache else None}
     if any(name in versions() for name in CUPY):

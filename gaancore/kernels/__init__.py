@@ -41,7 +41,9 @@ dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its 
 bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64; on a CUDA device a
     0-d array, for reading the number would wait for it), grad of the sum
 softmax_cross_entropy(logits (N,C), targets (N,) int64) -> the same of one class in C, C > 0
-adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps, step): in place
+adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps): in place
+    moment1 = beta1 * moment1 + (1 - beta1) * grad,  moment2 = the same of grad^2 with beta2,
+    parameter -= rate * moment1 / (sqrt(moment2) + eps); gaancore.optim corrects rate and eps
 
 Empty segment: sum, mean and max are 0 (max with winner -1, and no gradient); softmax writes
 nothing. Nothing here checks its arguments: graphs and blocks are validated when they are built,
@@ -49,6 +51,7 @@ arrays by the ops. No float atomics: the same bits for any number of threads and
 """
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -64,3 +67,10 @@ def kernels_for(array: Array) -> ModuleType:
     from gaancore.kernels import cuda
 
     return cuda
+
+
+def dropout_constants(dtype: np.dtype, rate: float, seed: int) -> tuple[np.uint64, Any, np.uint64]:
+    """What both backends keep by: a random 32-bit word of (seed, position) at or above the first
+    number is kept, and scaled by the second, 1 / (1 - rate), in `dtype`.
+    """
+    return np.uint64(round(rate * 2**32)), dtype.type(1 / (1 - rate)), np.uint64(seed)
