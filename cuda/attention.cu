@@ -9,21 +9,19 @@
 // Bytes: reads E*K*(A + D) keys and values, N*K*A queries, E indices, N + 1 indptr; writes
 // N*K*(D + 2).
 
-const int STRIPS = 4;  // packs of the output that one lane keeps: more are another item
-
 extern "C" __global__ void attention_forward(
     const real* queries, const real* keys, const real* values,  // (N, K, A), (S, K, A), (S, K, D)
-    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int size,
+    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int team,
     real scale, unsigned long long threshold, real keep_scale, unsigned long long seed,
     real* out,         // (N, K, D)
     real* stats,       // (N, K, 2): what was subtracted from the scores, and 1 / sum
     real* partial,     // (slots, K, D)
     real* partial_stats) {  // (slots, K, 2): maximum, sum
-    Team team = team_of(size);
-    int width = size * V, passes = (D + width * STRIPS - 1) / (width * STRIPS);
+    Team my = team_of(team);
+    int width = team * V, passes = (D + width * STRIPS - 1) / (width * STRIPS);
     offset items = (N + slots) * K * passes;
-    for (offset item = first_item(size); item < items; item += item_stride(size)) {
-        int first = item % passes * width * STRIPS + team.rank * V, k = item / passes % K;
+    for (offset item = first_item(team); item < items; item += item_stride(team)) {
+        int first = item % passes * width * STRIPS + my.rank * V, k = item / passes % K;
         Unit unit;
         if (!find_unit(item / passes / K, indptr, N, slots, unit)) continue;  // the whole team
         const real* query = queries + (unit.row * K + k) * A;
@@ -31,7 +29,7 @@ extern "C" __global__ void attention_forward(
         Pack<real> sum[STRIPS] = {};
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real weight[BATCH], before = top;
-            dot_edges(team, query, keys, indices, e, unit.stop, K, k, A, weight);
+            dot_edges(my, query, keys, indices, e, unit.stop, K, k, A, weight);
             for (int b = 0; b < BATCH; ++b) {
                 weight[b] = e + b < unit.stop ? scale * weight[b] : minus_infinity();
                 top = larger(weight[b], top);
@@ -62,7 +60,7 @@ extern "C" __global__ void attention_forward(
             for (int v = 0; v < V; ++v) sum[s].x[v] *= whole ? inverse : real(1);
             store((whole ? out : partial) + place * D + d, sum[s]);
         }
-        if (team.rank != 0 || item % passes != 0) continue;
+        if (my.rank != 0 || item % passes != 0) continue;
         (whole ? stats : partial_stats)[place * 2] = whole ? shift_of(top) : top;
         (whole ? stats : partial_stats)[place * 2 + 1] = whole ? inverse : total;
     }

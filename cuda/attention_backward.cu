@@ -16,25 +16,25 @@ extern "C" __global__ void attention_backward(
     const real* grad, const real* out,                          // (N, K, D)
     const real* queries, const real* keys, const real* values,  // (N, K, A), (S, K, A), (S, K, D)
     const real* stats,                                          // (N, K, 2)
-    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int size,
+    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int team,
     real scale, unsigned long long threshold, real keep_scale, unsigned long long seed,
     real* weights, real* grad_scores) {                         // (E, K)
-    Team team = team_of(size);
-    for (offset item = first_item(size); item < (N + slots) * K; item += item_stride(size)) {
+    Team my = team_of(team);
+    for (offset item = first_item(team); item < (N + slots) * K; item += item_stride(team)) {
         int k = item % K;
         Unit unit;
         if (!find_unit(item / K, indptr, N, slots, unit)) continue;  // the whole team
         offset place = unit.row * K + k;
         const real* row_grad = grad + place * D;
         real top = stats[place * 2], inverse = stats[place * 2 + 1], mean = 0;
-        for (int d = team.rank; d < D; d += size) mean += row_grad[d] * out[place * D + d];
-        mean = team_sum(team, mean);
+        for (int d = my.rank; d < D; d += team) mean += row_grad[d] * out[place * D + d];
+        mean = team_sum(my, mean);
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real score[BATCH], grad_weight[BATCH];
-            dot_edges(team, queries + place * A, keys, indices, e, unit.stop, K, k, A, score);
-            dot_edges(team, row_grad, values, indices, e, unit.stop, K, k, D, grad_weight);
+            dot_edges(my, queries + place * A, keys, indices, e, unit.stop, K, k, A, score);
+            dot_edges(my, row_grad, values, indices, e, unit.stop, K, k, D, grad_weight);
             for (int b = 0; b < BATCH; ++b) {
-                if (team.rank != b % size || e + b >= unit.stop) continue;
+                if (my.rank != b % team || e + b >= unit.stop) continue;
                 offset position = (e + b) * K + k;
                 real weight = exp(scale * score[b] - top) * inverse;
                 real factor = kept_share(seed, position, threshold, keep_scale);

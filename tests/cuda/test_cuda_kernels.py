@@ -4,17 +4,17 @@ import inspect
 
 import numpy as np
 import pytest
-import segment_reference as reference
 from emulator.device import EmulatedCupy
 from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from on_device import OnDevice
 from strategies import blocks, seeds
 
+from gaancore.doctor import plain_loops as reference
 from gaancore.graph import Block
 from gaancore.kernels import cpu, cuda
-from gaancore.kernels.cuda import dense as cuda_elementwise
 from gaancore.kernels.cuda import launcher as cuda_launch
+from gaancore.kernels.cuda import losses as cuda_losses
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 K, A, D = 2, 24, 32  # rows of A and D numbers are read 16 bytes at a time
@@ -151,7 +151,7 @@ def test_a_hub_is_shared_out_among_as_many_teams_as_it_has_pieces():
 @pytest.mark.parametrize("blocks_in_grid", [1, 3])
 def test_a_grid_that_is_too_small_steps_until_all_is_done(kernels, monkeypatch, blocks_in_grid):
     monkeypatch.setattr(cuda_launch, "MAX_BLOCKS", blocks_in_grid)
-    monkeypatch.setattr(cuda_elementwise, "LOSS_BLOCKS", blocks_in_grid)
+    monkeypatch.setattr(cuda_losses, "LOSS_BLOCKS", blocks_in_grid)
     block = block_with_degrees(*(i % 5 for i in range(150)), 600)
     actual, expected = (results(k, block, np.float32, A=3, D=5) for k in (kernels, cpu))
     assert_same_but_for_rounding(actual, expected, np.float32)

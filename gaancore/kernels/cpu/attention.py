@@ -1,8 +1,8 @@
 """Attention on the CPU: which of two walks over the edges takes it.
 
-attention_by_head.py goes head by head over packed copies; attention_all_heads.py takes all heads of
-an edge at once. At 8 edges a row the second takes a half to a third of the time; at 24 of 32 numbers
-a head the first is ahead.
+attention_by_head.py goes head by head over packed copies. attention_all_heads.py takes all heads
+of an edge at once. With 8 edges a row the second needs a half to a third of the time; with 24 edges
+a row and 32 numbers a head the first is faster.
 """
 
 import numpy as np
