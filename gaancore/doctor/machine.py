@@ -11,9 +11,9 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 import gaancore
-from gaancore.array import cuda_devices, cuda_extra, cuda_problem, driver_version
+from gaancore.array import cuda_devices, cuda_problem
 from gaancore.kernels.cpu import pools as cpu_pools
-from gaancore.system import threads
+from gaancore.system import driver, threads
 
 LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "threadpoolctl", "safetensors", "click", "rich")
 CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
@@ -70,10 +70,10 @@ def blas() -> list[dict[str, Any]]:
 
 def gpu() -> dict[str, Any]:
     """The GPUs that can be used, or why none; the driver's CUDA version and the extra that fits."""
-    driver, problem = driver_version(), cuda_problem()
+    newest, problem = driver.driver_version(), cuda_problem()
     return {
-        "driver": driver and f"{driver[0]}.{driver[1]}",
-        "extra": cuda_extra(),
+        "driver": newest and f"{newest[0]}.{newest[1]}",
+        "extra": driver.cuda_extra(),
         "devices": [] if problem else cuda_devices(),
         "reason": problem or "",
     }

@@ -107,12 +107,7 @@ def attention(queries: Array, keys: Array, values: Array, block: Block, scale: f
 
 
 def attention_gradients(
-    grad: Array,
-    queries: Array,
-    keys: Array,
-    values: Array,
-    block: Block,
-    scale: float,
+    grad: Array, queries: Array, keys: Array, values: Array, block: Block, scale: float
 ) -> tuple[Array, Array, Array]:
     """With respect to queries, keys and values, by the chain rule through the three steps."""
     weights = softmax(scale * edge_dot(queries, keys, block), block)
@@ -132,11 +127,7 @@ def leaky_linear(parts: tuple[Array, ...], weight: Array, bias: Array, slope: fl
 
 
 def leaky_linear_gradients(
-    grad: Array,
-    parts: tuple[Array, ...],
-    weight: Array,
-    bias: Array,
-    slope: float,
+    grad: Array, parts: tuple[Array, ...], weight: Array, bias: Array, slope: float
 ) -> tuple[Array, ...]:
     """With respect to each part, weight and bias."""
     x = np.hstack(parts)
@@ -160,14 +151,7 @@ def softmax_cross_entropy(logits: Array, classes: Array) -> tuple[Array, Array]:
 
 
 def gru_update(
-    xu: Array,
-    xr: Array,
-    xc: Array,
-    hu: Array,
-    hr: Array,
-    hc: Array,
-    state: Array,
-    slope: float,
+    xu: Array, xr: Array, xc: Array, hu: Array, hr: Array, hc: Array, state: Array, slope: float
 ) -> Array:
     """(1 - u) c + u h."""
     u, r = 1 / (1 + np.exp(-xu - hu)), 1 / (1 + np.exp(-xr - hr))
