@@ -17,7 +17,7 @@ from gaancore.data import (
 from gaancore.errors import DataError, SettingsError
 from gaancore.system.paths import user_path
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import AnySettings, RunFolder, describe_data
 from gaancore.train.traffic.run import ForecastRun
 from gaancore.train.traffic.settings import ForecastSettings
@@ -97,7 +97,7 @@ def settings_for(
     epochs = SYNTHETIC_EPOCHS[settings.task]
     if dataset.kind != "synthetic" or (epochs_named and settings.epochs):
         return settings
-    if isinstance(settings, Settings):
+    if isinstance(settings, NodeSettings):
         every = settings.validate_every if settings.validate_every >= 0 else 0
         return replace(settings, epochs=epochs, validate_every=every)
     return replace(settings, epochs=epochs)

@@ -11,8 +11,8 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION
 from gaancore.errors import SettingsError
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
+from gaancore.train.choices import with_changes
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import with_changes
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic.run import ForecastRun
 

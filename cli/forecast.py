@@ -8,9 +8,9 @@ import click
 
 from gaancore.data import TrafficDataset
 from gaancore.errors import SettingsError
+from gaancore.system.disk import write_whole
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.train.checkpoint import write_whole
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic.forecaster import load_forecaster
 

@@ -8,7 +8,7 @@ import click
 from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.train.nodes.settings import read_config
+from gaancore.train.choices import read_config
 from gaancore.train.run_folder import default_settings
 
 from .data import TASKS

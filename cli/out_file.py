@@ -13,8 +13,8 @@ import numpy as np
 
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import SettingsError
+from gaancore.system.disk import writing_whole
 from gaancore.system.paths import user_path
-from gaancore.train.checkpoint import writing_whole
 
 KINDS = (".csv", ".npz")
 ROWS_AT_A_TIME = 16_384  # of a table, turned into text

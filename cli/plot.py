@@ -10,7 +10,7 @@ from gaancore.data import NodeDataset
 from gaancore.errors import SettingsError
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import AnySettings, RunFolder
 from gaancore.train.traffic.run import ForecastRun
 from gaancore.train.traffic.settings import ForecastSettings
@@ -82,7 +82,7 @@ def _draw_forecasts(
 
 
 def _draw_classifier(
-    folder: RunFolder, settings: Settings, target: Path, options: dict[str, Any]
+    folder: RunFolder, settings: NodeSettings, target: Path, options: dict[str, Any]
 ) -> Iterator[Path]:
     from gaancore.plots.scores import gate_pictures
 

@@ -17,11 +17,11 @@ from gaancore.reproduce.runs import TableRun, plan, runs_folder
 from gaancore.reproduce.sizes import datasets_report, sampling_report
 from gaancore.reproduce.tables import TABLES, TRAINED, Row, expect_common, rows_of, seeds_of
 from gaancore.reproduce.written import draw_gates, draw_report, expect_same_data, write_report
+from gaancore.system.disk import write_whole
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
 from gaancore.system.threads import get_num_threads
-from gaancore.train.checkpoint import write_whole
-from gaancore.train.nodes.settings import read_config
+from gaancore.train.choices import read_config
 from gaancore.train.run_folder import AnySettings, default_settings, describe_data
 from gaancore.train.traffic.forecaster import with_known_features
 from gaancore.train.traffic.settings import ForecastSettings

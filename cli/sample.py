@@ -9,7 +9,8 @@ from rich.table import Table
 from gaancore.data import TRAIN, NodeDataset
 from gaancore.reproduce.sampling import PAPER_SIZES, SampledSizes, sampled_sizes
 from gaancore.system.process import prepare_process
-from gaancore.train.nodes.settings import task_settings, with_changes
+from gaancore.train.choices import with_changes
+from gaancore.train.nodes.settings import task_settings
 
 from .data import NODE_TASKS, load
 from .options import debug_option

@@ -19,7 +19,7 @@ from rich.table import Table
 from gaancore.reproduce.jobs import last_validation
 from gaancore.reproduce.runs import TableRun
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.run import Watcher
+from gaancore.train.progress import Watcher
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic.run import ForecastRun
 

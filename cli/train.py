@@ -13,9 +13,9 @@ import click
 from gaancore.errors import SettingsError
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
+from gaancore.train.choices import differences, with_changes
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import differences, with_changes
-from gaancore.train.run import RunInterrupt
+from gaancore.train.progress import RunInterrupt
 from gaancore.train.run_folder import AnySettings, RunFolder, default_settings
 from gaancore.train.traffic.run import ForecastRun
 

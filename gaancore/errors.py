@@ -4,6 +4,8 @@ Every one is a single line: what is wrong, where (argument, file, row, id), and 
 command line prints it and leaves with exit code 2; `--debug` adds the traceback.
 """
 
+from collections.abc import Sequence
+
 
 class UserError(Exception):
     """Base of the errors below; anything else that escapes is our own mistake."""
@@ -31,3 +33,9 @@ class DeviceError(UserError, RuntimeError):
 
 class TrainingError(UserError, RuntimeError):
     """Training cannot go on honestly: a gradient, loss or output is not finite."""
+
+
+def expect_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raises SettingsError unless `value`, of the argument `name`, is one of `choices`."""
+    if value not in choices:
+        raise SettingsError(f"{name}: expected one of {', '.join(choices)}, got {value!r}")

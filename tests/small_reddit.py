@@ -10,7 +10,7 @@ from gaancore.data import NodeDataset
 from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import Settings, task_settings
+from gaancore.train.nodes.settings import NodeSettings, task_settings
 from gaancore.train.run_folder import RunFolder
 
 CLASSES = 5
@@ -40,7 +40,7 @@ def small_reddit(**changes: np.ndarray) -> NodeDataset:
     return make_dataset(raw, name="small", multi_label=False)
 
 
-def small_reddit_settings(**changes: Any) -> Settings:
+def small_reddit_settings(**changes: Any) -> NodeSettings:
     widths = WIDTHS | {"epochs": 3, "validate_every": 0, "fanouts": (4, 3)} | changes
     return task_settings("reddit", ("test", widths))
 

@@ -16,8 +16,8 @@ from gaancore.data import NodeDataset
 from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import Settings
-from gaancore.train.run import RunInterrupt, Watcher
+from gaancore.train.nodes.settings import NodeSettings
+from gaancore.train.progress import RunInterrupt, Watcher
 from gaancore.train.run_folder import RunFolder
 
 NODES, GRAPHS, FEATURES, LABELS = 120, 6, 6, 5
@@ -86,8 +86,8 @@ def small_dataset(**changes: np.ndarray) -> NodeDataset:
     return make_dataset(raw, name="small", multi_label=True)
 
 
-def small_settings(**changes: Any) -> Settings:
-    return Settings(**({"epochs": 3, "validate_every": 0} | WIDTHS | changes))
+def small_settings(**changes: Any) -> NodeSettings:
+    return NodeSettings(**({"epochs": 3, "validate_every": 0} | WIDTHS | changes))
 
 
 def small_run(

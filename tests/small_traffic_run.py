@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gaancore.data import TrafficDataset, synthetic_traffic
-from gaancore.train.run import RunInterrupt, Watcher
+from gaancore.train.progress import RunInterrupt, Watcher
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic.run import ForecastRun
 from gaancore.train.traffic.settings import ForecastSettings

@@ -32,8 +32,9 @@ ROOMS = [
     ["train"],
     ["train.nodes", "train.traffic"],
     ["plots"],
+    ["trained"],
     ["tasks"],
-    ["reproduce"],
+    ["reproduce", "door"],
     ["doctor"],
     ["cli"],
 ]

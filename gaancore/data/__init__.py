@@ -1,5 +1,6 @@
 """Files to arrays: every layout ends in a NodeDataset or a TrafficDataset; no tensors here."""
 
+from gaancore.data.look import DataKind, look
 from gaancore.data.nodes.dataset import (
     TEST,
     TRAIN,
@@ -7,10 +8,10 @@ from gaancore.data.nodes.dataset import (
     NodeDataset,
 )
 from gaancore.data.nodes.features import Features, feature_statistics
-from gaancore.data.nodes.load import find_dataset
+from gaancore.data.nodes.load import find_dataset, load_nodes
 from gaancore.data.nodes.ppi import load_ppi
 from gaancore.data.nodes.reddit import load_reddit
-from gaancore.data.nodes.store.store import check_store, open_store
+from gaancore.data.nodes.store.reader import check_store, open_store
 from gaancore.data.synthetic.ppi import synthetic_ppi
 from gaancore.data.synthetic.reddit import synthetic_reddit
 from gaancore.data.synthetic.traffic import synthetic_traffic
@@ -23,6 +24,7 @@ __all__ = [
     "TEST",
     "TRAIN",
     "VALIDATION",
+    "DataKind",
     "Features",
     "NodeDataset",
     "Scaler",
@@ -33,8 +35,10 @@ __all__ = [
     "feature_statistics",
     "find_dataset",
     "load_metr_la",
+    "load_nodes",
     "load_ppi",
     "load_reddit",
+    "look",
     "open_store",
     "split_windows",
     "synthetic_ppi",

@@ -4,25 +4,21 @@ import os
 import platform
 import sys
 import tempfile
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_info
 
-import gaancore
 from gaancore.array import cuda_devices, cuda_problem
 from gaancore.kernels.cpu import pools as cpu_pools
 from gaancore.system import driver, threads
-
-LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "threadpoolctl", "safetensors", "click", "rich")
-CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy")
+from gaancore.system.versions import CUPY, LIBRARIES, versions
 
 
 def describe_machine() -> dict[str, Any]:
     """Everything below, as JSON can hold it."""
     return {
-        "versions": versions(),
+        "versions": _versions(),
         "system": platform.platform(terse=True),
         "processor": processor(),
         "cores": os.cpu_count(),
@@ -33,16 +29,10 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """gaancore, Python and the libraries; of CuPy whichever of its packages are installed."""
-    found = {"gaancore": gaancore.__version__, "python": platform.python_version()}
-    for name in (*LIBRARIES, *CUPY):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            if name not in CUPY:
-                found[name] = "not installed"
-    return found
+    missing = dict.fromkeys(LIBRARIES, "not installed")
+    return missing | versions((*LIBRARIES, *CUPY))
 
 
 def processor() -> str:

@@ -8,12 +8,15 @@ from matplotlib.figure import Figure
 
 from gaancore.errors import SettingsError
 from gaancore.plots.picture import save_figure
-from gaancore.train.traffic.run import ForecastRun
+from gaancore.train.traffic.forecaster import SpeedForecaster
+from gaancore.train.traffic.scorer import ForecastScorer
 
 SHOWN_STEPS = 288  # of forecast against truth: a day of METR-LA
 
 
-def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[Path]:
+def draw_plots(
+    forecaster: SpeedForecaster, scorer: ForecastScorer, sensors: Sequence[str], folder: Path
+) -> list[Path]:
     """Draw the test part's pictures as PNG and SVG into `folder`; returns the files.
 
     forecast-ID    : each of `sensors`, one curve for the truth and one for each reported step
@@ -22,20 +25,20 @@ def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[P
     error-by-hour  : MAE by the hour of the day that is forecast, if the time of day is known.
     Raises SettingsError for an unknown sensor, DataError if a file cannot be written.
     """
-    ids = run.dataset.sensor_ids
+    ids = scorer.dataset.sensor_ids
     for sensor in sensors:
         if sensor not in ids:
             raise SettingsError(f"{sensor}: no such sensor; known: {', '.join(ids[:6])}, ...")
-    starts = run.starts("test")
-    predicted = _predictions(run, starts)
+    starts = scorer.starts("test")
+    predicted = _predictions(forecaster, scorer, starts)
     figures = {
-        f"forecast-{sensor}": _against_truth(run, starts, predicted, ids.index(sensor))
+        f"forecast-{sensor}": _against_truth(scorer, starts, predicted, ids.index(sensor))
         for sensor in sensors
     }
-    figures["error-by-step"] = _by_step(run)
-    if run.dataset.time_of_day is not None:
-        figures["error-by-hour"] = _by_hour(run, starts, predicted)
-    if run.dataset.kind == "synthetic":
+    figures["error-by-step"] = _by_step(forecaster, scorer)
+    if scorer.dataset.time_of_day is not None:
+        figures["error-by-hour"] = _by_hour(scorer, starts, predicted)
+    if scorer.dataset.kind == "synthetic":
         for figure in figures.values():
             (axes,) = figure.axes
             axes.set_title(f"{axes.get_title()}, SYNTHETIC data")
@@ -43,26 +46,28 @@ def draw_plots(run: ForecastRun, sensors: Sequence[str], folder: Path) -> list[P
     return [path for paths in saved for path in paths]
 
 
-def _predictions(run: ForecastRun, starts: np.ndarray) -> np.ndarray:
+def _predictions(
+    forecaster: SpeedForecaster, scorer: ForecastScorer, starts: np.ndarray
+) -> np.ndarray:
     """(horizon, W, N)."""
-    size, sensors = run.settings.batch_size, run.dataset.num_sensors
-    batches = [run.forecaster.predict(starts[a : a + size]) for a in range(0, len(starts), size)]
+    size, sensors = scorer.settings.batch_size, scorer.dataset.num_sensors
+    batches = [forecaster.predict(starts[a : a + size]) for a in range(0, len(starts), size)]
     return np.concatenate([b.reshape(len(b), -1, sensors) for b in batches], axis=1)
 
 
 def _against_truth(
-    run: ForecastRun, starts: np.ndarray, predicted: np.ndarray, sensor: int
+    scorer: ForecastScorer, starts: np.ndarray, predicted: np.ndarray, sensor: int
 ) -> Figure:
-    data, steps = run.dataset, run.reported_steps()
+    data, steps = scorer.dataset, scorer.reported_steps()
     figure = Figure(figsize=(10, 4), layout="constrained")
     axes = figure.subplots()
-    first = int(starts[0]) + run.windows.history
+    first = int(starts[0]) + scorer.windows.history
     rows = np.arange(first, min(first + SHOWN_STEPS, data.num_steps))
     at = rows if data.times is None else data.times
     truth = np.where(data.valid[rows, sensor], data.speeds[rows, sensor], np.nan)
     axes.plot(at if data.times is None else at[rows], truth, color="black", label="measured")
     for minutes, step in steps.items():
-        shown = starts + run.windows.history + step - 1
+        shown = starts + scorer.windows.history + step - 1
         shown_now = shown < rows[-1] + 1
         x = shown[shown_now] if data.times is None else at[shown[shown_now]]
         axes.plot(x, predicted[step - 1, shown_now, sensor], label=f"{minutes} min ahead")
@@ -71,29 +76,29 @@ def _against_truth(
     return figure
 
 
-def _by_step(run: ForecastRun) -> Figure:
+def _by_step(forecaster: SpeedForecaster, scorer: ForecastScorer) -> Figure:
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    minutes = np.arange(1, run.settings.horizon + 1) * run.dataset.step / 60
-    for name, predict in {run.settings.model: run.forecaster.predict, **run.guesses()}.items():
-        errors = run.errors(predict, "test")
-        mae = [errors.at(step + 1).mae for step in range(run.settings.horizon)]
+    minutes = np.arange(1, scorer.settings.horizon + 1) * scorer.dataset.step / 60
+    for name, predict in {scorer.settings.model: forecaster.predict, **scorer.guesses()}.items():
+        errors = scorer.errors(predict, "test")
+        mae = [errors.at(step + 1).mae for step in range(scorer.settings.horizon)]
         axes.plot(minutes, [np.nan if e is None else e for e in mae], marker="o", label=name)
     axes.set(xlabel="minutes ahead", ylabel="MAE", title="error by horizon, test part")
     axes.legend()
     return figure
 
 
-def _by_hour(run: ForecastRun, starts: np.ndarray, predicted: np.ndarray) -> Figure:
-    data, horizon = run.dataset, run.settings.horizon
+def _by_hour(scorer: ForecastScorer, starts: np.ndarray, predicted: np.ndarray) -> Figure:
+    data, horizon = scorer.dataset, scorer.settings.horizon
     assert data.time_of_day is not None
-    rows = starts + run.windows.history + np.arange(horizon)[:, None]  # (horizon, W)
+    rows = starts + scorer.windows.history + np.arange(horizon)[:, None]  # (horizon, W)
     hour = (data.time_of_day[rows] * 24).astype(int) % 24
     valid = data.valid[rows]
     errors = np.where(valid, np.abs(predicted - data.speeds[rows]), 0).sum(axis=2)
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    for minutes, step in run.reported_steps().items():
+    for minutes, step in scorer.reported_steps().items():
         total = np.bincount(hour[step - 1], errors[step - 1], 24)
         count = np.bincount(hour[step - 1], valid[step - 1].sum(axis=1), 24)
         mae = np.divide(total, count, out=np.full(24, np.nan), where=count > 0)

@@ -1,24 +1,65 @@
 """Pictures of gates and attention: a panel for each layer, heads along it."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gaancore.plots.picture import COLOURS
-from gaancore.reproduce.gates import CLOSED, OPEN, HeadsOfTest
+from gaancore.plots.picture import COLOURS, save_figure
+from gaancore.train.nodes.heads_of_test import CLOSED, OPEN, HeadsOfTest
 
 BARS = "dot: median, bar: quartiles"
 FEWEST = 2.5  # heads that a panel is wide enough for
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
+def gate_pictures(
+    heads: HeadsOfTest,
+    log: Sequence[dict[str, Any]],
+    out_dir: Path,
+    nodes: Sequence[int] | None = None,
+) -> dict[str, Any]:
+    """Draw what the best weights of a GaAN do with their heads, over whole neighbourhoods.
+
+    gates-of-nodes    : the gates of a few test nodes, a row each, ascending by degree.
+    gates-by-head     : how the gates of all test nodes are spread in each head.
+    gates-in-training : mean and deviation of each head's gate at every validation; not for a run
+                        whose log has none.
+    attention-entropy : how evenly each head looks at a node's neighbours, 1 for all alike.
+
+    log   : of the run, a line for each validation.
+    nodes : rows of the dataset; if None, test nodes that are spread over all degrees.
+    Returns plain facts: those of HeadsOfTest.facts, the `nodes` shown and the `files` written.
+    Raises SettingsError for a node that is no test node, DataError if a file cannot be written.
+    """
+    positions = heads.positions(nodes)
+    figures = {
+        "gates-of-nodes": of_nodes(heads, positions),
+        "gates-by-head": by_head(heads),
+        "attention-entropy": entropy_by_head(heads),
+    }
+    if log := [line for line in log if "gates" in line]:
+        figures["gates-in-training"] = in_training(heads, log)
+    files = [save_figure(figure, out_dir / f"{name}.png") for name, figure in figures.items()]
+    rows, degrees = heads.rows[positions].tolist(), heads.degrees[positions].tolist()
+    shown = [
+        {"row": row, "id": heads.dataset.node_ids[row].item(), "degree": degree}
+        for row, degree in zip(rows, degrees, strict=True)
+    ]
+    return {
+        **heads.facts(),
+        "nodes": shown,
+        "files": [path.name for pair in files for path in pair],
+    }
+
+
 def of_nodes(heads: HeadsOfTest, positions: np.ndarray) -> Figure:
     """The paper's picture: the gates of a few nodes, a row for each, a column for each head."""
     figure, panels = _panels(heads.gates, height=1.6 + 0.3 * positions.size, cell=0.46)
-    data = heads.run.dataset
+    data = heads.dataset
     names = [
         f"{data.node_ids[row]}  ({degree})"
         for row, degree in zip(heads.rows[positions], heads.degrees[positions], strict=True)
@@ -120,6 +161,7 @@ def _violins(axes: Axes, values: np.ndarray, layer: int) -> None:
 
 
 def _of_what(heads: HeadsOfTest) -> str:
-    s, data = heads.run.settings, heads.run.data_facts
-    kind = "SYNTHETIC data" if data["kind"] == "synthetic" else data["path"].rpartition("/")[2]
+    s, data = heads.classifier.settings, heads.dataset
+    path = data.path or "data from memory"
+    kind = "SYNTHETIC data" if data.kind == "synthetic" else path.rpartition("/")[2]
     return f"GaAN, variant {s.variant}, seed {s.seed}, {s.task}: {kind}"

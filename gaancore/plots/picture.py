@@ -7,7 +7,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from gaancore.errors import DataError
-from gaancore.train.checkpoint import write_whole
+from gaancore.system.disk import write_whole
 
 FORMATS = ("png", "svg")
 

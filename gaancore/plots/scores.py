@@ -5,19 +5,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 
-from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.plots import gates as gate_figures
 from gaancore.plots.picture import COLOURS, save_figure
-from gaancore.reproduce.gates import look_at_heads
-from gaancore.train.checkpoint import read_json
-from gaancore.train.run_folder import RunFolder
 
-LINES = ("-", "--", ":", "-.")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -103,111 +96,3 @@ def out_dim_chart(points: Sequence[Mapping[str, Any]], title: str, path: Path) -
     if points:
         axes.legend(title="mean ± std", frameon=False)
     return save_figure(figure, path)
-
-
-def learning_curves(run_dirs: Mapping[str, Path], path: Path) -> list[Path]:
-    """Validation score and training loss of runs of one task over epochs, from their logs.
-
-    run_dirs : name -> folder of a run, finished or not. A dot marks the best validation, whose
-               weights are kept; a cross marks where a run stopped early.
-    path     : of the PNG. Returns both files. Raises DataError if a run cannot be read or they
-               cannot be written.
-    """
-    figure = Figure(figsize=(9, 6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
-    score, title = "validation micro-F1", "learning curves"
-    for number, (name, where) in enumerate(run_dirs.items()):
-        folder = RunFolder(where)
-        log = folder.read_log()
-        if read_json(folder.settings_file)["data"]["kind"] == "synthetic":
-            title = "learning curves, SYNTHETIC data"
-        if not log:
-            continue
-        if "all steps" in log[0]["validation"]:
-            score = "validation MAE, all steps"
-        style: dict[str, Any] = {
-            "color": COLOURS[number % len(COLOURS)],
-            "ls": LINES[number // len(COLOURS) % len(LINES)],
-            "label": name,
-        }
-        _curve(above, log, [_score(line) for line in log], style, stopped_early(folder))
-        _curve(below, log, [line["loss"] for line in log], style, stopped_early(folder))
-    above.set(ylabel=score, title=title)
-    below.set(xlabel="epoch", ylabel="training loss", yscale="log")
-    below.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for axes in (above, below):
-        axes.grid(color="0.9")
-    below.yaxis.set_major_formatter("{x:g}")
-    below.yaxis.set_minor_formatter("{x:g}")
-    handles, _ = above.get_legend_handles_labels()
-    marks: dict[str, Any] = {"ls": "", "color": "0.3"}
-    handles.append(Line2D([], [], marker="o", **marks, label="best validation"))
-    if any(stopped_early(RunFolder(where)) for where in run_dirs.values()):
-        handles.append(Line2D([], [], marker="x", **marks, ms=8, mew=2, label="stopped early"))
-    figure.legend(handles=handles, loc="outside right upper", frameon=False)
-    return save_figure(figure, path)
-
-
-def _curve(
-    axes: Axes, log: list[dict[str, Any]], values: list[float], style: dict[str, Any], stopped: bool
-) -> None:
-    epochs = [line["epoch"] for line in log]
-    axes.plot(epochs, values, lw=1.3, **style)
-    best = max(i for i, line in enumerate(log) if line["best"])
-    axes.plot(epochs[best], values[best], "o", color=style["color"])
-    if stopped:
-        axes.plot(epochs[-1], values[-1], "x", color=style["color"], ms=8, mew=2)
-
-
-def _score(line: dict[str, Any]) -> float:
-    """What grows (or, for traffic, falls) as a run learns; NaN where nothing could be scored."""
-    found = line["validation"]
-    value = found["all steps"]["mae"] if "all steps" in found else found["micro_f1"]
-    return float("nan") if value is None else value
-
-
-def stopped_early(folder: RunFolder) -> bool:
-    """Whether a run ended because validation no longer improved."""
-    return folder.record_file.exists() and read_json(folder.record_file)["stopped_early"]
-
-
-def gate_pictures(
-    run: Path,
-    dataset: NodeDataset,
-    out_dir: Path,
-    nodes: Sequence[int] | None = None,
-    device: str = "cpu",
-) -> dict[str, Any]:
-    """Draw what the best weights of a GaAN do with their heads, over whole neighbourhoods.
-
-    gates-of-nodes    : the gates of a few test nodes, a row each, ascending by degree.
-    gates-by-head     : how the gates of all test nodes are spread in each head.
-    gates-in-training : mean and deviation of each head's gate at every validation; not for a run
-                        whose log has none.
-    attention-entropy : how evenly each head looks at a node's neighbours, 1 for all alike.
-
-    nodes : rows of the dataset; if None, test nodes that are spread over all degrees.
-    Returns plain facts: those of HeadsOfTest.facts, the `nodes` shown and the `files` written.
-    Raises SettingsError for a run that is no such GaAN, other data, or a node that is no test node;
-    DataError if the run cannot be read or a file cannot be written.
-    """
-    heads = look_at_heads(run, dataset, device)
-    positions = heads.positions(nodes)
-    figures = {
-        "gates-of-nodes": gate_figures.of_nodes(heads, positions),
-        "gates-by-head": gate_figures.by_head(heads),
-        "attention-entropy": gate_figures.entropy_by_head(heads),
-    }
-    if log := [line for line in heads.run.folder.read_log() if "gates" in line]:
-        figures["gates-in-training"] = gate_figures.in_training(heads, log)
-    files = [save_figure(figure, out_dir / f"{name}.png") for name, figure in figures.items()]
-    rows, degrees = heads.rows[positions].tolist(), heads.degrees[positions].tolist()
-    shown = [
-        {"row": row, "id": dataset.node_ids[row].item(), "degree": degree}
-        for row, degree in zip(rows, degrees, strict=True)
-    ]
-    return {
-        **heads.facts(),
-        "nodes": shown,
-        "files": [path.name for pair in files for path in pair],
-    }

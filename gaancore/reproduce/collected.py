@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gaancore.data.paper import NAMES
 from gaancore.errors import DataError
-from gaancore.reproduce.data_facts import NAMES, short_words
+from gaancore.reproduce.data_facts import short_words
 from gaancore.reproduce.page import page, table
 from gaancore.reproduce.tables import TABLES
-from gaancore.train.checkpoint import read_json
+from gaancore.system.disk import read_json
 
 OPENING = """# Results
 

@@ -1,36 +1,21 @@
 """Which data a number was measured on, and what the paper says of its own."""
 
-import tomllib
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-NAMES = {"ppi": "PPI", "reddit": "Reddit", "metr-la": "METR-LA"}
-COUNTED = ("num_nodes", "num_sensors", "num_steps", "num_features", "num_classes")
+from gaancore.data.paper import COUNTED, NAMES, is_whole, paper_data
+
 COUNTS = (*COUNTED, "nodes_per_split", "edges")
-
-
-def paper_data(task: str) -> dict[str, Any]:
-    """What rows/datasets says of the paper's data: its counts and `place`, and `arcs`."""
-    file = resources.files("gaancore.reproduce") / "rows" / "datasets" / f"{task}.toml"
-    content = tomllib.loads(file.read_text(encoding="utf-8"))
-    return content["paper"] | {"arcs": content.get("arcs")}
 
 
 def data_kind(task: str, facts: dict[str, Any]) -> str:
     """ "full" for the paper's whole data set, "part" for other real data, or "synthetic".
 
-    facts : as in a record. Whole are the data whose every count is the paper's; of arcs, with any
-    number of self-loops, of which copies keep more or fewer.
+    facts : as in a record.
     """
     if facts["kind"] == "synthetic":
         return "synthetic"
-    paper = paper_data(task)
-    counts = [name for name in (*COUNTED, "nodes_per_split") if name in paper]
-    same = all(facts[name] == paper[name] for name in counts)
-    if same and paper["arcs"] is not None:
-        same = 0 <= facts["num_edges"] - paper["arcs"] <= facts["num_nodes"]
-    return "full" if same else "part"
+    return "full" if task in NAMES and is_whole(task, facts) else "part"
 
 
 def short_words(task: str, data: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gaancore.reproduce.data_facts import NAMES
+from gaancore.data.paper import NAMES
 
 Facts = dict[str, Any]
 

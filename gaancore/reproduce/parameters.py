@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from gaancore.data.paper import paper_data
 from gaancore.data.traffic.batches import WIDTHS
 from gaancore.nn.module import Module
-from gaancore.reproduce.data_facts import paper_data
 from gaancore.reproduce.tables import Row, rows_of
 from gaancore.train.nodes.build import build_forecaster, build_model
 from gaancore.train.run_folder import default_settings

@@ -11,7 +11,7 @@ from gaancore.reproduce.data_facts import data_kind, describe, file_name
 from gaancore.reproduce.order import judged
 from gaancore.reproduce.runs import TableRun
 from gaancore.reproduce.tables import TABLES, Row
-from gaancore.train.nodes.settings import differences
+from gaancore.train.choices import differences
 from gaancore.train.run_folder import AnySettings
 from gaancore.train.traffic.settings import ForecastSettings
 

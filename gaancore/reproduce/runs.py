@@ -7,8 +7,8 @@ from typing import Any
 
 from gaancore.errors import DataError, SettingsError
 from gaancore.reproduce.tables import Row
-from gaancore.train.checkpoint import read_json
-from gaancore.train.nodes.settings import differences, with_changes
+from gaancore.system.disk import read_json
+from gaancore.train.choices import differences, with_changes
 from gaancore.train.run_folder import AnySettings, RunFolder, default_settings
 
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.reproduce.data_facts import count_table, data_kind, describe, file_name, paper_data
+from gaancore.data.paper import paper_data
+from gaancore.reproduce.data_facts import count_table, data_kind, describe, file_name
 from gaancore.reproduce.sampling import PAPER_SIZES, sampled_sizes
 from gaancore.reproduce.tables import TABLES
 from gaancore.train.run_folder import describe_data

@@ -9,7 +9,7 @@ from gaancore.errors import DataError, SettingsError
 from gaancore.reproduce.data_facts import short_words
 from gaancore.reproduce.page import page
 from gaancore.reproduce.runs import TableRun
-from gaancore.train.checkpoint import read_json, write_json, write_whole
+from gaancore.system.disk import read_json, write_json, write_whole
 
 Facts = dict[str, Any]
 

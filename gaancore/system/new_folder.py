@@ -1,6 +1,5 @@
 """A new folder, which appears when it is whole."""
 
-import fcntl
 import os
 import re
 import secrets
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gaancore.errors import DataError
+from gaancore.system.disk import hold
 
 
 @contextmanager
@@ -47,11 +47,11 @@ def _make_and_lock(folder: Path) -> int | None:
     while True:
         folder.mkdir(exist_ok=True)
         try:
-            lock = _lock(folder)
+            lock = hold(folder)
         except (BlockingIOError, FileNotFoundError):
             time.sleep(0.001)
             continue
-        except OSError:
+        if lock is None:
             return None
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(lock), folder.stat()):
@@ -65,26 +65,13 @@ def _remove_leftovers(target: Path) -> None:
     for folder in target.parent.iterdir():
         if name.fullmatch(folder.name):
             with suppress(OSError):  # somebody fills it, or it is not ours
-                lock = _lock(folder)
-                shutil.rmtree(folder)
-                os.close(lock)
-
-
-def _lock(folder: Path) -> int:
-    """Hold `folder` until the result is closed, or this process ends in whatever way.
-
-    Raises OSError if another writer holds it.
-    """
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise
-    return lock
+                lock = hold(folder)
+                if lock is not None:
+                    shutil.rmtree(folder)
+                    os.close(lock)
 
 
 def expect_free(target: Path) -> None:
     """Raises DataError if something is at `target`: nothing is ever written over."""
     if target.exists():
-        raise DataError(f"{target}: there is something of that name; remove it or choose another")
+        raise DataError(f"{target}: already exists; remove it or choose another name")

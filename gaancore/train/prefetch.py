@@ -4,10 +4,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import count, islice
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
+from gaancore.array import Uploads
 from gaancore.system.threads import get_num_threads, on_one_thread
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class Prefetch(Generic[T]):
         self._ahead: deque[Future[T]] = deque()
         self._threads = ThreadPoolExecutor(max(1, min(depth, get_num_threads())), "gaancore-ahead")
 
-    def __enter__(self) -> "Prefetch[T]":
+    def __enter__(self) -> Self:
         self._fill()
         return self
 
@@ -49,7 +50,7 @@ class Prefetch(Generic[T]):
     ) -> None:
         self._threads.shutdown(cancel_futures=True)
 
-    def __iter__(self) -> "Prefetch[T]":
+    def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> T:
@@ -72,3 +73,30 @@ class Prefetch(Generic[T]):
         """On one thread: the pool of the kernels is the caller's, who computes meanwhile."""
         with on_one_thread():
             return self._make(number)
+
+
+class Fetch(Prefetch[T]):
+    """The batches of a run, from step `start` on: made ahead by threads, and put on `device`.
+
+    make : step number -> batch, whose `to(device)` is the same batch there.
+    """
+
+    def __init__(self, make: Callable[[int], T], start: int, *, depth: int, device: str) -> None:
+        super().__init__(make, count(start), depth=depth)
+        self._device = device
+        self._uploads = Uploads(device)
+        self._upcoming: T | None = None
+
+    def __next__(self) -> T:
+        batch, self._upcoming = self._upcoming or self._upload(), None
+        return batch
+
+    def prepare(self) -> None:
+        """Copy the next batch to a GPU, which computes meanwhile what was launched."""
+        if self._device != "cpu":
+            self._upcoming = self._upload()
+
+    def _upload(self) -> T:
+        batch: Any = super().__next__()
+        with self._uploads.beside():
+            return batch.to(self._device)

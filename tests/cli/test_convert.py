@@ -50,7 +50,7 @@ def test_a_split_is_drawn_on_request_and_stated(gaancore, tmp_path):
     write_matlab(tmp_path)
     outcome = gaancore("convert", "toy.mat", "store", "--split", "50,17,33", "--seed", 4)
     assert outcome.code == 0
-    assert "drawn at random (50/17/33 %, seed 4)" in outcome.out
+    assert "no split in the files: 50/17/33 drawn with seed 4: 3 training, 1 vali" in outcome.out
     assert gaancore("convert", "toy.mat", "other", "--split=50,17,33").code == 0
     assert "seed 0" in open_store(tmp_path / "other").notes[1]
 
@@ -75,11 +75,11 @@ def test_a_sound_store_passes_the_check_and_a_changed_one_does_not(gaancore, ref
 
 REFUSED = {
     "no source": (["nowhere", "store"], "nowhere: no such file or folder"),
-    "taken": (["small.npz", "small.npz"], "small.npz: there is something of that name"),
+    "taken": (["small.npz", "small.npz"], "small.npz: already exists"),
     "no split": (["toy.mat", "store"], "toy.mat: the files name no split; draw one: gaancore conv"),
     "a split twice": (["small.npz", "store", "--split=60,20,20"], "has a split of its own"),
     "words": (["toy.mat", "store", "--split=a,b"], "--split: expected numbers such as 60,20,20"),
-    "two shares": (["toy.mat", "store", "--split=60,40"], "--split: expected per cent of"),
+    "two shares": (["toy.mat", "store", "--split=60,40"], "split: expected per cent of"),
     "a seed alone": (["small.npz", "store", "--seed=1"], "--seed: nothing is drawn without --sp"),
 }
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_converted_is_refused_in_one_line_and_writes_nothing(
 
 def test_a_store_is_not_converted_again_nor_a_file_checked(refused, gaancore, data):
     gaancore("convert", data, "store")
-    assert "store: a store already; use it as --data" in refused("convert", "store", "again")
+    assert "store: a store already; use it as it is" in refused("convert", "store", "again")
     assert "meta.json" in refused("check", data)
 
 
@@ -124,7 +124,7 @@ def test_the_built_in_ppi_is_written_as_it_is_trained_on(gaancore, tmp_path):
     assert gaancore("train", "--data", "store", "--out", "run", *options).code == 0
     again = gaancore("synth", "ppi", "store")
     assert again.code == 2
-    assert "there is something of that name" in again.err
+    assert "already exists" in again.err
 
 
 @pytest.mark.parametrize("arguments", [["--scale", "0"], ["--scale", "big"], ["--seed", "-1"]])

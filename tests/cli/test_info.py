@@ -60,6 +60,6 @@ def test_without_data_it_says_what_is_built_in(gaancore):
 
 
 def test_the_wrong_task_is_told(refused, tmp_path):
-    assert "row 0 (node id 0) has 2 labels (--task ppi takes several)" in refused(
+    assert "row 0 (node id 0) has 2 labels; multi_label: True takes several" in refused(
         "info", write_npz(tmp_path), "--task", "reddit"
     )

@@ -122,7 +122,7 @@ ANY_JSON = [
     (overwrite(b'{"a": 1,\n "b" 2}'), "not valid JSON: line 2, column 6"),
     (overwrite(b'{"a": "\xff"}'), "byte 7: not UTF-8"),
     (overwrite(b"[" * 100_000), "not valid JSON"),
-    (overwrite(b'{"0": 1, "1": 2, "0": 3}'), "key '0' stands there twice"),
+    (overwrite(b'{"0": 1, "1": 2, "0": 3}'), "key '0' appears twice"),
     (overwrite(b"<html></html>"), "line 1, column 1"),
     (Path.unlink, "No such file"),
 ]
@@ -177,8 +177,8 @@ GRAPHSAINT = {
         (_set("3", [0, "1", 0]), "labels: expected numbers"),
         (_set("3", [0, None, 0]), "labels: expected numbers"),
         (_set("3", [0, [1], 0]), "expected a class or a flat list of 0 and 1"),
-        (edited(lambda value: dict.fromkeys(value, 0)), "one class per node, but this task"),
-        (edited(lambda value: {k: [1] for k in value}), "one class per node, but this task"),
+        (edited(lambda value: dict.fromkeys(value, 0)), "one class per node, where several"),
+        (edited(lambda value: {k: [1] for k in value}), "one class per node, where several"),
         (edited(lambda value: {k: [0, 0] for k in value}), "no training node has a label of 1"),
     ],
     "role.json": [
@@ -269,7 +269,7 @@ NPZ = {
         (resaved(y=labels_with(0.5)), "first 0.5 at row 3, column 1 (node id 3)"),
         (resaved(y=labels_with(np.nan)), "first nan at row 3, column 1 (node id 3)"),
         (resaved(y=np.zeros((6, 3))), "no training node has a label of 1"),
-        (resaved(y=np.arange(6)), "one class per node, but this task has several labels"),
+        (resaved(y=np.arange(6)), "one class per node, where several labels"),
         (resaved(y=np.zeros((6, 3, 2))), "labels: expected numbers in shape"),
         (resaved(src=np.arange(6)), "src has 6 entries, dst has 7"),
         (resaved(src=np.full(7, 6)), "edge 0 (6 -> "),

@@ -152,7 +152,7 @@ def test_an_archive_without_a_wanted_file_is_refused(known, tmp_path, monkeypatc
 def test_a_folder_with_something_else_is_left_alone(known, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes").write_text("kept")
-    with pytest.raises(DataError, match="mine: there is something of that name"):
+    with pytest.raises(DataError, match="mine: already exists"):
         fetch("ppi", tmp_path / "mine")
     assert known.asked == []
     assert (tmp_path / "mine" / "notes").read_text() == "kept"

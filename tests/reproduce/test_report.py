@@ -11,7 +11,7 @@ from gaancore.reproduce.page import page
 from gaancore.reproduce.report import changed_settings, spread, table_report
 from gaancore.reproduce.runs import TableRun
 from gaancore.reproduce.tables import rows_of
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import RunFolder
 
 FULL = {
@@ -34,7 +34,7 @@ def runs(tmp_path) -> list[TableRun]:
     planned = []
     for row in rows_of("main", "ppi"):
         for seed in (0, 1):
-            settings = Settings(model=row.name, seed=seed)
+            settings = NodeSettings(model=row.name, seed=seed)
             folder = tmp_path / f"{row.name}{seed}"
             run = TableRun(row, seed, settings, RunFolder(folder))
             planned.append(run)
@@ -44,7 +44,7 @@ def runs(tmp_path) -> list[TableRun]:
     return planned
 
 
-def write_record(folder: Path, settings: Settings, score: float) -> None:
+def write_record(folder: Path, settings: NodeSettings, score: float) -> None:
     record = {
         "settings": asdict(settings),
         "test": {"micro_f1": score},
@@ -106,9 +106,9 @@ def test_a_folder_of_this_machine_is_not_in_a_report(runs):
 
 
 def test_how_files_are_read_is_no_change_of_settings():
-    row = Settings()
-    assert changed_settings(Settings(unflagged="train"), row) == []
-    assert changed_settings(Settings(epochs=3), row) == ["epochs: 0 -> 3"]
+    row = NodeSettings()
+    assert changed_settings(NodeSettings(unflagged="train"), row) == []
+    assert changed_settings(NodeSettings(epochs=3), row) == ["epochs: 0 -> 3"]
 
 
 def test_one_run_has_no_deviation():

@@ -9,15 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gaancore.errors import DataError, TrainingError
-from gaancore.train.checkpoint import (
-    load_checkpoint,
-    read_json,
-    read_json_lines,
-    save_checkpoint,
-    write_json,
-    write_whole,
-    writing_whole,
-)
+from gaancore.system.disk import read_json, read_json_lines, write_json, write_whole, writing_whole
+from gaancore.train.checkpoint import load_checkpoint, save_checkpoint
 
 GROUPS = {
     "model": {"head.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "empty": np.zeros(0)},

@@ -12,7 +12,7 @@ from small_run import contents, resumed_run, run_until, small_run
 
 from gaancore.errors import DataError, SettingsError, TrainingError
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.run import Watcher
+from gaancore.train.progress import Watcher
 
 
 def weights(run: ClassifierRun) -> dict[str, bytes]:

@@ -18,7 +18,7 @@ from small_run import (
 from gaancore.data import TEST, TRAIN, VALIDATION
 from gaancore.errors import DataError, DeviceError, SettingsError
 from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.run import Watcher
+from gaancore.train.progress import Watcher
 from gaancore.train.run_folder import RunFolder
 
 

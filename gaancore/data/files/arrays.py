@@ -1,18 +1,18 @@
-"""Read arrays, JSON and CSV from files that may be damaged; refuse in one line, never unpickle."""
+"""Read arrays and CSV from files that may be damaged; refuse in one line, never unpickle."""
 
 import csv
-import json
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 import numpy as np
 
 from gaancore.errors import DataError
+from gaancore.system.disk import expect_file
 
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
 
@@ -26,6 +26,12 @@ def read_npy(path: Path) -> np.ndarray:
         if path.stat().st_size >= MAPPED_FROM:
             return np.lib.format.open_memmap(path, mode="r")
         return _read_array(stream)
+
+
+def npz_names(path: Path) -> list[str]:
+    """The names of the arrays in a `.npz` file; raises DataError as `read_npz` does."""
+    with refusing_damage(path, ".npz archive"), zipfile.ZipFile(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
@@ -79,22 +85,6 @@ def _map_array(stream: IO[bytes]) -> np.ndarray:
         return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
 
-def read_json(path: Path) -> Any:
-    """The value in a JSON file. Raises DataError if it is missing, invalid, or repeats a key."""
-    expect_file(path)
-    try:
-        return json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
-    except json.JSONDecodeError as error:
-        problem = f"line {error.lineno}, column {error.colno}: {error.msg}"
-    except UnicodeDecodeError as error:
-        problem = f"byte {error.start}: not UTF-8 text"
-    except (RecursionError, ValueError) as error:  # nested too deeply, or a number of many digits
-        problem = str(error)
-    except _RepeatedKeyError as error:
-        raise DataError(f"{path}: key {error} stands there twice; keep one") from error
-    raise DataError(f"{path}: not valid JSON: {problem}; fetch or export the file again")
-
-
 def read_csv_rows(
     path: Path, separator: str = ",", *, strict: bool = True
 ) -> Iterator[tuple[int, list[str]]]:
@@ -134,34 +124,6 @@ def _expect_utf8(path: Path) -> None:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise DataError(f"{path}: line {line}: not UTF-8 text; save the file as UTF-8") from None
-
-
-class _RepeatedKeyError(Exception):
-    pass
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _RepeatedKeyError(repr(key))
-            seen.add(key)
-    return table
-
-
-def expect_file(path: Path) -> None:
-    """Raises DataError unless `path` is a file that can be read and is not empty."""
-    try:
-        with path.open("rb") as stream:
-            empty = not stream.read(1)
-    except OSError as error:
-        raise DataError(
-            f"{path}: {error.strerror}; check the path, or fetch or export the file again"
-        ) from error
-    if empty:
-        raise DataError(f"{path}: empty file (0 bytes); fetch or export it again")
 
 
 def _damage(path: Path, what: str, reason: str) -> str:

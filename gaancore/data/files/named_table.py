@@ -9,6 +9,8 @@ from gaancore.data.files.arrays import read_csv_rows
 from gaancore.data.files.separator import SEPARATORS, find_separator, separator_notes
 from gaancore.errors import DataError
 
+END_NAMES = (("from", "to"), ("source", "target"), ("src", "dst"))  # of the ends of an edge
+
 
 @dataclass(frozen=True)
 class NamedTable:

@@ -11,9 +11,9 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from gaancore.data.files.arrays import read_json
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.system.disk import read_json
 
 
 @dataclass(frozen=True)

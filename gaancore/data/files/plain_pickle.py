@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.files.arrays import expect_file
 from gaancore.errors import DataError
+from gaancore.system.disk import expect_file
 
 PLAIN_DTYPE = re.compile(r"b1|[iu][1248]|f[248]|[SU]\d+")
 

@@ -1,12 +1,12 @@
 """The values of a dataset, checked once; every refusal names the file, the row and the node."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaancore.errors import DataError, GraphError, SettingsError
+from gaancore.errors import DataError, GraphError
 from gaancore.system.mapped import forget_pages
 
 VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
@@ -24,12 +24,6 @@ class Labels:
     num_classes: int
     class_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
-
-
-def expect_option(option: str, value: str, choices: Sequence[str]) -> None:
-    """Raises SettingsError unless `value` is one of `choices`."""
-    if value not in choices:
-        raise SettingsError(f"{option}: expected one of {', '.join(choices)}, got {value!r}")
 
 
 def check_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> np.ndarray:
@@ -68,11 +62,12 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
 def check_labels(
     where: str, labels: np.ndarray, node_ids: np.ndarray, multi_label: bool | None
 ) -> Labels:
-    """The labels in the form of a task with several labels per node, or with one class.
+    """The labels of nodes with several labels each, or with one class each.
 
     True  : (N, C), C >= 2, of 0 and 1 in any numeric type.
     False : classes in (N,) or (N, 1), counted from any number, or one-hot rows (N, C).
-    None  : as False if there is one column or every row has exactly one 1, which is then noted.
+    None  : classes if there is one column or every row has exactly one 1, else several labels. For
+            labels in shape (N, 1) or (N, C), a note says which, and why.
     """
     if labels.dtype.kind not in "biuf" or labels.ndim not in (1, 2):
         raise DataError(
@@ -80,30 +75,41 @@ def check_labels(
             f"got {labels.dtype} {labels.shape}"
         )
     _expect_rows(where, "labels", labels, node_ids)
-    if labels.ndim == 2 and labels.shape[1] == 1:
+    one_column = labels.ndim == 2 and labels.shape[1] == 1
+    if one_column:
         labels = labels[:, 0]
     _refuse_unlabelled(where, labels, node_ids)
     if labels.ndim == 1 and multi_label:
         raise DataError(
-            f"{where}: labels: one class per node, but this task has several labels per node; "
-            "expected rows of 0 and 1 (--task reddit takes classes)"
+            f"{where}: labels: one class per node, where several labels per node are expected: "
+            "rows of 0 and 1; multi_label: False takes classes"
         )
     if labels.ndim == 1:
         with np.errstate(invalid="ignore"):  # NaN and inf become some integer, which they are not
             classes = labels.astype(np.int64)
         _refuse_labels(where, labels, node_ids, (labels < 0) | (classes != labels), "0, 1, 2, ...")
-        return _counted_from_0(where, classes)
+        found = _counted_from_0(where, classes)
+        if one_column and multi_label is None:
+            note = "labels have one column: taken as one class per node"
+            return replace(found, notes=(note, *found.notes))
+        return found
     _refuse_labels(where, labels, node_ids, (labels != 0) & (labels != 1), "0 or 1")
     binary = np.ascontiguousarray(labels, dtype=np.uint8)
-    counts = binary.sum(axis=1)
-    several = counts != 1
-    if multi_label or (multi_label is None and several.any()):
+    if multi_label:
         return Labels(binary, binary.shape[1])
-    if several.any():
-        row = int(np.argmax(several))
+    counts = binary.sum(axis=1)
+    others = np.flatnonzero(counts != 1)
+    if others.size and multi_label is None:
+        note = (
+            f"{others.size:,} of {len(binary):,} rows of labels have no 1 or more than one: taken "
+            "as several labels per node"
+        )
+        return Labels(binary, binary.shape[1], notes=(note,))
+    if others.size:
+        row = int(others[0])
         raise DataError(
-            f"{where}: labels: this task has one class per node, but row {row} "
-            f"(node id {node_ids[row]}) has {counts[row]} labels (--task ppi takes several)"
+            f"{where}: labels: one class per node is expected, but row {row} (node id "
+            f"{node_ids[row]}) has {counts[row]} labels; multi_label: True takes several"
         )
     notes = ("every row of labels has exactly one 1: taken as one class per node",)
     return Labels(binary.argmax(axis=1).astype(np.int64), binary.shape[1], notes=notes)

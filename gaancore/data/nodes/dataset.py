@@ -1,11 +1,12 @@
 """A node-classification dataset, in memory or memory-mapped, and what each split may see of it."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from gaancore.graph import CSRGraph
+from gaancore.system.disk import checksum
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
 UNFLAGGED = -1  # in no split
@@ -28,6 +29,8 @@ class NodeDataset:
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
     """
+
+    family: ClassVar[str] = "nodes"
 
     name: str
     kind: Literal["real", "synthetic"]
@@ -92,3 +95,34 @@ class NodeDataset:
             graph_ids=None if self.graph_ids is None else self.graph_ids[rows],
             node_ids=self.node_ids[rows],
         )
+
+    def counts(self) -> dict[str, Any]:
+        """How many of everything, as JSON can hold it."""
+        return {
+            "num_nodes": self.num_nodes,
+            "num_edges": self.num_edges,
+            "num_features": self.num_features,
+            "num_classes": self.num_classes,
+            "nodes_per_split": [int(self.nodes(split).size) for split in range(3)],
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """What a run writes down about its data: counts, names, notes, and a checksum of the
+        graph, features, labels, split and graph ids, as JSON can hold them.
+        """
+        arrays = [self.graph.indptr, self.graph.indices, self.features, self.labels, self.split]
+        if self.graph_ids is not None:
+            arrays.append(self.graph_ids)
+        facts: dict[str, Any] = {
+            "kind": self.kind,
+            "path": self.path,
+            **self.counts(),
+            "checksum": f"{checksum(arrays):08x}",
+            "notes": list(self.notes),
+        }
+        for name in ("class_names", "feature_names"):
+            if (names := getattr(self, name)) is not None:
+                facts[name] = list(names)
+        if self.ceiling is not None:
+            facts["ceiling_micro_f1"] = self.ceiling
+        return facts

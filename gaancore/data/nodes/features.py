@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from gaancore.data.nodes.checks import expect_option
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
-from gaancore.errors import ShapeError
+from gaancore.errors import ShapeError, expect_choice
 from gaancore.kernels.cpu.gather import gather_rows
 
 ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
@@ -47,7 +46,7 @@ def feature_statistics(dataset: NodeDataset, how: str) -> tuple[np.ndarray, np.n
     Two passes over the training nodes' rows, a few at a time. Raises SettingsError for another
     `how`.
     """
-    expect_option("normalize", how, ("none", "standard"))
+    expect_choice("normalize", how, ("none", "standard"))
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
     if how == "none":
         return mean, scale

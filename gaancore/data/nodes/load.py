@@ -1,4 +1,4 @@
-"""What all node tasks share: find the data, and load it from a store or any other layout."""
+"""Load a graph whose nodes have labels, from a store or any other layout."""
 
 import os
 from dataclasses import replace
@@ -8,39 +8,59 @@ from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import SelfLoops, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
-from gaancore.data.nodes.store.store import is_store, open_store
+from gaancore.data.nodes.split import Shares, with_random_split
+from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
 from gaancore.system.paths import user_path
 
 
-def load_dataset(
+def load_nodes(
     path: str | os.PathLike[str],
     *,
     name: str,
-    multi_label: bool,
-    self_loops: SelfLoops,
-    unflagged: Unflagged,
-    nan: Nan,
+    multi_label: bool | None = None,
+    self_loops: SelfLoops = "keep",
+    unflagged: Unflagged = "drop",
+    nan: Nan = "error",
+    split_shares: Shares | None = None,
+    split_seed: int = 0,
 ) -> NodeDataset:
-    """The dataset at `path`: memory-mapped if that is a store, else read into memory.
+    """Load the dataset at `path`: memory-mapped if that is a store, else read into memory.
 
-    See `make_dataset` and `fill_missing` for the options; in a store every node has a split and
-    every feature a value. Self-loops of a store are dropped or added in memory. Raises DataError,
+    path         : a store; a folder in GraphSAINT's, GraphSAGE's or DGL's layout; a GraphSAGE
+                   prefix such as `data/ppi`; a folder with nodes.csv and edges.csv; or one `.npz`
+                   or `.mat` file. `~` is expanded.
+    name         : what to call the dataset.
+    multi_label  : whether a node has several labels (True) or one class (False). None takes what
+                   the files say: see `check_labels`. A store knows.
+    self_loops   : `keep`, `drop`, or `add` one to every node.
+    unflagged    : nodes that are in no split: see `make_dataset`.
+    nan          : features that are NaN: see `fill_missing`.
+    split_shares : per cent of training, validation and test nodes, such as (60, 20, 20): a split
+                   for files that name none, drawn with `split_seed` among the nodes that have a
+                   label. Files that name a split keep it. None refuses files without a split.
+
+    `notes` say what was merged, dropped, assumed or drawn. A store has a split, and a value for
+    every feature, so that `unflagged`, `nan` and the shares do not matter; its self-loops are
+    dropped or added in memory. Raises DataError (one line: file, row or id, remedy) and
     SettingsError.
     """
     source = user_path(path)
     if not is_store(source):
+        raw = read_layout(source)
+        if raw.split is None and split_shares is not None:
+            raw = with_random_split(raw, split_shares, seed=split_seed)
         return make_dataset(
-            fill_missing(read_layout(source), nan),
+            fill_missing(raw, nan),
             name=name,
             multi_label=multi_label,
             self_loops=self_loops,
             unflagged=unflagged,
         )
     dataset = open_store(source)
-    if dataset.multi_label != multi_label:
-        has, task = ("one class per node", "reddit") if multi_label else ("several labels", "ppi")
-        raise DataError(f"{source}: the store has {has}, which --task {task} is for")
+    if multi_label is not None and dataset.multi_label != multi_label:
+        has, other = ("one class", False) if multi_label else ("several labels", True)
+        raise DataError(f"{source}: the store has {has} per node; multi_label: {other} takes them")
     return replace(dataset, graph=dataset.graph.self_loops(self_loops))
 
 

@@ -11,10 +11,9 @@ from gaancore.data.nodes.checks import (
     check_graph_ids,
     check_labels,
     check_split,
-    expect_option,
 )
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
-from gaancore.errors import DataError
+from gaancore.errors import DataError, expect_choice
 from gaancore.graph import ArcList, CSRGraph
 
 SelfLoops = Literal["keep", "drop", "add"]
@@ -53,7 +52,7 @@ def make_dataset(
     raw: RawDataset,
     *,
     name: str,
-    multi_label: bool,
+    multi_label: bool | None,
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
     kind: Literal["real", "synthetic"] = "real",
@@ -66,12 +65,13 @@ def make_dataset(
     `train` nodes, keep them as `context`, neighbours that are neither learned from nor scored, or
     refuse them (`error`). They need no label, but to be trained on.
 
-    multi_label : whether the task has (N, C) labels of 0 and 1. If not, labels are classes in
-                  shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C).
+    multi_label : whether a node has several labels, (N, C) of 0 and 1. If not, labels are classes
+                  in shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C). None takes
+                  what the labels say: see `check_labels`.
     Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
-    expect_option("self_loops", self_loops, ("keep", "drop", "add"))
+    expect_choice("self_loops", self_loops, ("keep", "drop", "add"))
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
     labels, split, split_notes = settle_targets(raw, unflagged, multi_label)
     graph, notes_of_graph = settle_graph(raw, self_loops)
@@ -154,7 +154,7 @@ def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:
 
 def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
     """The split, where nodes that have none are UNFLAGGED, and what to say about these."""
-    expect_option("unflagged", unflagged, ("drop", "train", "context", "error"))
+    expect_choice("unflagged", unflagged, ("drop", "train", "context", "error"))
     if raw.split is None:
         raise DataError(
             f"{raw.path}: the files name no split; draw one: "

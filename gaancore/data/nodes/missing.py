@@ -5,10 +5,10 @@ from typing import Literal
 
 import numpy as np
 
-from gaancore.data.nodes.checks import check_split, expect_option
+from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TRAIN
 from gaancore.data.nodes.make import RawDataset
-from gaancore.errors import DataError
+from gaancore.errors import DataError, expect_choice
 
 Nan = Literal["error", "zero", "mean"]
 
@@ -22,7 +22,7 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
     any is filled. Raises DataError for a mean where there is no sound split, SettingsError for
     another `nan`.
     """
-    expect_option("nan", nan, ("error", "zero", "mean"))
+    expect_choice("nan", nan, ("error", "zero", "mean"))
     features = raw.features
     if nan == "error" or features.dtype.kind != "f" or features.ndim != 2:
         return raw

@@ -3,7 +3,7 @@
 import os
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.load import load_dataset
+from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import SelfLoops, Unflagged
 from gaancore.data.nodes.missing import Nan
 
@@ -29,6 +29,6 @@ def load_ppi(
     The number of labels and features is the files' own. What was merged, dropped or assumed is
     told in `notes`. Raises DataError (one line: file, row or id, remedy), SettingsError.
     """
-    return load_dataset(
+    return load_nodes(
         path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged, nan=nan
     )

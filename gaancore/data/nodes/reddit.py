@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.load import load_dataset
+from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import SelfLoops, Unflagged
 from gaancore.data.nodes.missing import Nan
 
@@ -43,7 +43,7 @@ def load_reddit(
     `notes` tell which of the public splits it is, or in which counts it differs from the paper's
     Reddit. Raises DataError (one line: file, row or id, remedy), SettingsError.
     """
-    dataset = load_dataset(
+    dataset = load_nodes(
         path, name="reddit", multi_label=False, self_loops=self_loops, unflagged=unflagged, nan=nan
     )
     if dataset.kind == "synthetic":

@@ -6,9 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from gaancore.data.nodes.checks import expect_option
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors
-from gaancore.errors import DataError
+from gaancore.errors import DataError, expect_choice
 
 Missing = Literal["zero", "nan", "interpolate"]
 WIDTHS = {"time_of_day": 1, "day_of_week": 7, "coordinates": 2}
@@ -121,9 +120,9 @@ class WindowBatches:
         features: Sequence[str] = ("time_of_day",),
         missing: Missing = "zero",
     ) -> None:
-        expect_option("missing", missing, ("zero", "nan", "interpolate"))
+        expect_choice("missing", missing, ("zero", "nan", "interpolate"))
         for feature in features:
-            expect_option("features", feature, tuple(WIDTHS))
+            expect_choice("features", feature, tuple(WIDTHS))
         self.dataset = dataset
         self.scaler = scaler
         self.history, self.horizon = history, horizon

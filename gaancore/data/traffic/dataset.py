@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from gaancore.graph import CSRGraph
+from gaancore.system.disk import checksum
 
 DAY = np.timedelta64(86400, "s")
 
@@ -57,6 +58,8 @@ class TrafficDataset:
     notes        : one line each, for the user: what was aligned, dropped or assumed.
     """
 
+    family: ClassVar[str] = "traffic"
+
     kind: Literal["real", "synthetic"]
     path: str | None
     graph: CSRGraph
@@ -91,6 +94,32 @@ class TrafficDataset:
             return None
         days = self.times.astype("datetime64[D]").astype(np.int64)
         return (days + 3) % 7  # day 0, 1970-01-01, was a Thursday
+
+    def counts(self) -> dict[str, Any]:
+        """How many of everything, as JSON can hold it."""
+        return {
+            "num_sensors": self.num_sensors,
+            "num_edges": self.graph.num_edges,
+            "num_steps": self.num_steps,
+        }
+
+    def facts(self) -> dict[str, Any]:
+        """What a run writes down about its data: counts, sensors, notes, and a checksum of the
+        graph, readings and times of day, as JSON can hold them.
+        """
+        graph = self.graph
+        arrays = [graph.indptr, graph.indices, self.speeds, self.valid, self.stretches]
+        if self.time_of_day is not None:
+            arrays.append(self.time_of_day)
+        return {
+            "kind": self.kind,
+            "path": self.path,
+            "sensor_ids": list(self.sensor_ids),
+            **self.counts(),
+            "missing_share": round(1 - float(self.valid.mean()), 6),
+            "checksum": f"{checksum(arrays):08x}",
+            "notes": list(self.notes),
+        }
 
     def continued(self, steps: int) -> "TrafficDataset":
         """The same with `steps` more rows at the end, whose readings are all missing.

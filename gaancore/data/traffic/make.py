@@ -5,9 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from gaancore.data.nodes.checks import expect_option
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
-from gaancore.errors import DataError
+from gaancore.errors import DataError, expect_choice
 from gaancore.graph import CSRGraph
 
 GraphKind = Literal["undirected", "directed"]
@@ -69,8 +68,8 @@ def make_traffic(
     Raises DataError (one line: file, row, sensor, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
-    expect_option("graph_kind", graph_kind, ("undirected", "directed"))
-    expect_option("self_loops", self_loops, ("keep", "drop", "add"))
+    expect_choice("graph_kind", graph_kind, ("undirected", "directed"))
+    expect_choice("self_loops", self_loops, ("keep", "drop", "add"))
     notes = [*raw.notes, *road.notes]
     sensor_ids, graph = _join(raw, road, notes)
     speeds, valid = _check_speeds(raw, sensor_ids, null_value, notes)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import expect_file, read_csv_rows
+from gaancore.data.files.arrays import read_csv_rows
 from gaancore.data.files.separator import find_separator, plain_separator
 from gaancore.data.traffic import dcrnn_windows
 from gaancore.data.traffic.dataset import TrafficDataset, part_of_day
 from gaancore.data.traffic.dcrnn_windows import read_dcrnn_windows
+from gaancore.data.traffic.find import PLACES_PATTERN, find_graph, find_speeds, only
 from gaancore.data.traffic.make import (
     USUAL_STEP,
     GraphKind,
@@ -24,12 +25,11 @@ from gaancore.data.traffic.road_edges import names_ends, read_road_edges
 from gaancore.data.traffic.road_matrix import read_adjacency_csv, read_adjacency_pickle
 from gaancore.data.traffic.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
 from gaancore.errors import DataError
+from gaancore.system.disk import expect_file
 from gaancore.system.paths import user_path
 
 NUM_SENSORS, NUM_ARCS = 207, 1515  # the paper's table of data sets; self-loops not counted
-GRAPH_PATTERNS = ("adj*.pkl", "distances*.csv", "*adj*.csv", "*edges*.csv")
 IDS_PATTERN = "graph_sensor_ids*.txt"
-PLACES_PATTERN = "graph_sensor_locations*.csv"
 
 
 def load_metr_la(
@@ -62,7 +62,7 @@ def load_metr_la(
         raw = _with_ids(raw, user_path(sensor_ids))
     if start is not None:
         raw = _with_start(raw, start)
-    graph_path = user_path(graph) if graph is not None else _find_graph(folder)
+    graph_path = user_path(graph) if graph is not None else find_graph(folder)
     return make_traffic(
         raw,
         _read_graph(graph_path, raw.sensor_ids),
@@ -77,7 +77,7 @@ def _read_speeds(path: Path) -> RawTraffic:
     if path.is_dir():
         if (path / dcrnn_windows.FILES[0]).is_file():
             return read_dcrnn_windows(path)
-        return _read_speeds(_find_speeds(path))
+        return _read_speeds(find_speeds(path))
     readers = {
         ".h5": read_pandas_h5,
         ".hdf5": read_pandas_h5,
@@ -90,43 +90,10 @@ def _read_speeds(path: Path) -> RawTraffic:
     return readers[path.suffix](path)
 
 
-def _find_speeds(folder: Path) -> Path:
-    """The one file of speeds: the first of h5, npz and csv that is there."""
-    files = sorted(folder.iterdir())
-    others = {p for pattern in (*GRAPH_PATTERNS, PLACES_PATTERN) for p in folder.glob(pattern)}
-    for suffix in (".h5", ".npz", ".csv"):
-        found = [p for p in files if p.suffix == suffix and p not in others]
-        if found:
-            return _only(folder, "files of speeds", found)
-    raise DataError(
-        f"{folder}: no speeds found: looked for .h5, {' '.join(dcrnn_windows.FILES)}, .npz and "
-        f".csv; the folder holds {', '.join(p.name for p in files[:8]) or 'nothing'}"
-    )
-
-
-def _find_graph(folder: Path) -> Path:
-    for place in (folder, folder / "sensor_graph"):
-        for pattern in GRAPH_PATTERNS:
-            found = sorted(place.glob(pattern))
-            if found:
-                return _only(folder, "files of a graph", found)
-    raise DataError(
-        f"{folder}: no graph of the roads found: looked for {', '.join(GRAPH_PATTERNS)}; "
-        "give its file with --graph"
-    )
-
-
-def _only(folder: Path, what: str, found: list[Path]) -> Path:
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
-        raise DataError(f"{folder}: several {what} ({names}); give the one to use")
-    return found[0]
-
-
 def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
     """Sensor ids in a file beside the graph are those of its rows."""
     lists = sorted(path.parent.glob(IDS_PATTERN))
-    ids = _read_ids(_only(path.parent, "lists of sensor ids", lists)) if lists else None
+    ids = _read_ids(only(path.parent, "lists of sensor ids", lists)) if lists else None
     if path.suffix in (".pkl", ".pickle"):
         road = read_adjacency_pickle(path, ids)
     elif find_separator(path, names_ends):
@@ -154,7 +121,7 @@ def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
     found = sorted(folder.glob(PLACES_PATTERN))
     if not found:
         return None
-    path = _only(folder, "files of sensor locations", found)
+    path = only(folder, "files of sensor locations", found)
     rows = read_csv_rows(path, plain_separator(path))
     header = [name.lower() for name in next(rows)[1]]
     wanted = ("sensor_id", "latitude", "longitude")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.files.arrays import expect_file
 from gaancore.data.traffic.make import RawTraffic
 from gaancore.data.traffic.speeds import id_texts, parse_times
 from gaancore.errors import DataError
+from gaancore.system.disk import expect_file
 
 
 def read_pandas_h5(path: Path) -> RawTraffic:

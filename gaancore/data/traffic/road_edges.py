@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.files.named_table import END_NAMES
 from gaancore.data.files.separator import find_separator, separator_notes
 from gaancore.data.traffic.make import RoadGraph
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
-END_NAMES = (("from", "to"), ("source", "target"), ("src", "dst"))
 LENGTH_NAMES = ("cost", "distance", "length")
 THRESHOLD = 0.1
 

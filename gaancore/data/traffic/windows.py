@@ -4,9 +4,8 @@ from typing import Literal
 
 import numpy as np
 
-from gaancore.data.nodes.checks import expect_option
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import DataError, SettingsError, expect_choice
 
 Split = Literal["windows", "rows"]
 PARTS = ("training", "validation", "test")
@@ -32,7 +31,7 @@ def split_windows(
     Raises DataError if there are fewer rows than a window or none for a part, SettingsError for
     a split, lengths or fractions that cannot be.
     """
-    expect_option("split", split, ("windows", "rows"))
+    expect_choice("split", split, ("windows", "rows"))
     if history < 1 or horizon < 1:
         raise SettingsError(f"history and horizon: expected 1 or more, got {history}, {horizon}")
     if min(fractions) < 0 or not fractions[0] or abs(sum(fractions) - 1) > 1e-9:

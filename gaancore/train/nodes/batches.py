@@ -1,6 +1,7 @@
 """Which nodes a training step is about, the blocks that lead to them, and what goes in."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
 from gaancore.seeding import derive_seed, generator
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
+from gaancore.train.pieces import WHOLE
 
 
 @dataclass(frozen=True)
@@ -19,18 +21,31 @@ class Batch:
     """All that a step needs: made on the host, ahead of the step if need be.
 
     x (num_src of the outermost block, F) float32; labels as in a dataset, a row for each seed.
+    dropout_seed is that of this step.
     """
 
     seeds: np.ndarray
     blocks: list[Block]
     x: Array
     labels: Array
+    dropout_seed: int
+    parts: Sequence[None] = (WHOLE,)
+
+    @property
+    def count(self) -> int:
+        """Nodes whose labels the loss is about."""
+        return self.seeds.size
+
+    @property
+    def edges(self) -> int:
+        return sum(block.num_edges for block in self.blocks)
 
     def to(self, device: str) -> "Batch":
         """The same with blocks, x and labels on `device` (see to_device)."""
         moved = {id(block): block.to(device) for block in self.blocks}  # some are used twice
         x, labels = to_device(self.x, device), to_device(self.labels, device)
-        return Batch(self.seeds, [moved[id(block)] for block in self.blocks], x, labels)
+        blocks = [moved[id(block)] for block in self.blocks]
+        return replace(self, blocks=blocks, x=x, labels=labels)
 
 
 class Batches:
@@ -46,7 +61,7 @@ class Batches:
     """
 
     def __init__(
-        self, view: NodeDataset, features: Features, settings: Settings, num_layers: int
+        self, view: NodeDataset, features: Features, settings: NodeSettings, num_layers: int
     ) -> None:
         self.graph = view.graph
         self.features = features
@@ -82,7 +97,8 @@ class Batches:
         for block in blocks:
             _ = block.transpose  # the gradient will ask for it
         x = self.features[blocks[0].src_ids if blocks else seeds]
-        return Batch(seeds, blocks, x, self.labels[seeds])
+        dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
+        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed)
 
     def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
         """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
@@ -111,7 +127,7 @@ class Batches:
         return self._whole[key]
 
 
-def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
+def _whole_graphs(view: NodeDataset, settings: NodeSettings) -> list[np.ndarray]:
     graph_ids = view.graph_ids
     if graph_ids is None:  # of what training sees: other edges must not decide who shares a step
         graph_ids = view.graph.connected_components()
@@ -120,7 +136,7 @@ def _whole_graphs(view: NodeDataset, settings: Settings) -> list[np.ndarray]:
         a, b = src[crossing[0]], dst[crossing[0]]
         raise DataError(
             f"{view.path}: the edge {view.node_ids[a]} - {view.node_ids[b]} leads from graph "
-            f"{graph_ids[a]} to graph {graph_ids[b]}; use --batch seeds"
+            f"{graph_ids[a]} to graph {graph_ids[b]}; use batch = seeds"
         )
     nodes = view.nodes(TRAIN)
     order = nodes[np.argsort(graph_ids[nodes], kind="stable")]

@@ -3,14 +3,14 @@
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.models.traffic_forecaster import FlatForecaster, TrafficForecaster
 from gaancore.seeding import generator
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.traffic.settings import ForecastSettings
 
 Model = NodeClassifier | FeedForward
 ForecastModel = TrafficForecaster | FlatForecaster
 
 
-def build_model(settings: Settings, num_features: int, num_classes: int) -> Model:
+def build_model(settings: NodeSettings, num_features: int, num_classes: int) -> Model:
     """The model that `settings` describe, initialised from the run seed."""
     rng = generator(settings.seed, "init")
     if settings.model == "fnn":

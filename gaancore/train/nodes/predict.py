@@ -1,7 +1,9 @@
 """Outputs of a finished run for the nodes of any graph with the same features."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -13,7 +15,7 @@ from gaancore.errors import DataError, SettingsError
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.train.nodes.build import Model, build_model
 from gaancore.train.nodes.inference import infer, infer_hidden
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import RunFolder
 
 
@@ -26,7 +28,7 @@ class Classifier:
     """
 
     path: Path
-    settings: Settings
+    settings: NodeSettings
     model: Model
     mean: np.ndarray
     scale: np.ndarray
@@ -35,7 +37,7 @@ class Classifier:
 
     @property
     def multi_label(self) -> bool:
-        return self.settings.task == "ppi"
+        return self.settings.multi_label
 
     def logits(self, inputs: NodeInputs) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
@@ -92,17 +94,14 @@ def _all_nodes(inputs: NodeInputs) -> np.ndarray:
     return np.arange(inputs.graph.num_nodes)
 
 
-def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
+def load_classifier(
+    folder: RunFolder, settings: NodeSettings, data: Mapping[str, Any], device: str = "cpu"
+) -> Classifier:
     """The classifier that a run chose by its validations; its data is not needed.
 
-    Raises SettingsError for a run that does not classify nodes, DataError if it cannot be read.
+    settings, data : what the run's settings.json says.
+    Raises DataError if the weights cannot be read or are not those of the settings.
     """
-    settings, data = folder.read_settings()
-    if not isinstance(settings, Settings):
-        raise SettingsError(
-            f"{folder.path}: a run of task {settings.task} has no nodes to classify; "
-            f"gaancore forecast --run {folder.path} and gaancore plot {folder.path} are for it"
-        )
     groups, _ = load_checkpoint(folder.best)
     with belongs_to_the_run(folder.best):
         weights, statistics = groups["model"], groups["features"]
@@ -111,8 +110,8 @@ def load_classifier(folder: RunFolder, device: str = "cpu") -> Classifier:
         model = model.to(resolve_device(device))
         mean, scale = statistics["mean"], statistics["scale"]
         names = (
-            _names(data["class_names"], weights["head.bias"].size),
-            _names(data["feature_names"], mean.size),
+            _names(data.get("class_names"), weights["head.bias"].size),
+            _names(data.get("feature_names"), mean.size),
         )
         return Classifier(folder.path, settings, model, mean, scale, *names)
 

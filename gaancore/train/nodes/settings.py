@@ -1,20 +1,18 @@
 """Every choice of a run, with the paper's value and its place as the default."""
 
-import tomllib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from importlib import resources
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 from gaancore.data.nodes.make import SelfLoops, Unflagged
 from gaancore.data.nodes.missing import Nan
-from gaancore.errors import SettingsError
+from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.system.paths import user_path
+from gaancore.train.choices import Layer, expect_at_least, expect_rates, with_changes
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each
 # head of a pairwise sum, d_v of a pool.
 VALUE_WIDTHS = {"ppi": (256, 64, 512), "reddit": (512, 256, 1024)}
+VALUE_WIDTHS |= {"labels": VALUE_WIDTHS["ppi"], "classes": VALUE_WIDTHS["reddit"]}
 
 # Where Reddit departs from PPI in section 5.1: features standardised on the training nodes,
 # projected to 256; d_a 32; 25 neighbours of each seed, then 10; Adam from 0.001 down to 0.0001,
@@ -32,9 +30,13 @@ REDDIT: dict[str, Any] = {
     "clip_norm": 1.0,
 }
 
+# Where a graph of one's own departs from both: every node stays, and a split is drawn if the files
+# have none. What depends on its size is in suit.py.
+OWN: dict[str, Any] = {"unflagged": "context", "split_shares": (60.0, 20.0, 20.0)}
+
 
 @dataclass(frozen=True)
-class Settings:
+class NodeSettings:
     """What a run is made of. Sections are those of the paper (GaAN, UAI 2018).
 
     The defaults are PPI's, section 5.1; task_settings gives those of a task.
@@ -84,9 +86,17 @@ class Settings:
     normalize: str = "none"
     unflagged: Unflagged = "drop"
     nan: Nan = "error"
+    # per cent of training, validation and test nodes where the files have no split; 0: refused
+    split_shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    split_seed: int = 0
 
     def __post_init__(self) -> None:
         _check(self)
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether a node has several labels, not one class."""
+        return self.task in ("ppi", "labels")
 
     @property
     def heads(self) -> list[int]:
@@ -118,43 +128,19 @@ class Settings:
         return max(1, round(100 * 512 * steps_per_epoch / num_nodes))
 
 
-AnySettings = TypeVar("AnySettings", bound=Any)  # a frozen dataclass of one task's settings
+def task_settings(task: str, *layers: Layer) -> NodeSettings:
+    """The settings for `task` with the changes of `layers` (see with_changes): the paper's for
+    `ppi` and `reddit`; for `labels` and `classes` those of PPI's and Reddit's networks.
 
-
-def with_changes(settings: AnySettings, *layers: tuple[str, dict[str, Any]]) -> AnySettings:
-    """`settings` with values replaced; strings are read as the field's type.
-
-    layers : (what to blame in an error, such as a file name; {setting: value}); where two name the
-             same setting, the later one wins. Only what comes out at the end has to be valid.
-    Raises SettingsError for a name or value that is not valid.
-    """
-    known = {f.name: f.default for f in fields(settings)}
-    values: dict[str, Any] = {}
-    blame: dict[str, str] = {}
-    for where, changes in layers:
-        for name, value in changes.items():
-            if name not in known:
-                raise SettingsError(f"{where}: {name}: no such setting; known: {', '.join(known)}")
-            values[name] = _convert(where, name, value, known[name])
-            blame[name] = where
-    try:
-        return replace(settings, **values)
-    except SettingsError as error:
-        culprit = blame.get(str(error).partition(":")[0])
-        raise SettingsError(f"{culprit}: {error}" if culprit else str(error)) from None
-
-
-def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> Settings:
-    """The paper's settings for `task` with the changes of `layers` (see with_changes).
-
-    On Reddit some depend on what the layers ask for. The parameter counts pin one head in the
-    first layer of attention, and 4 heads of a pairwise sum where the text says 8; the released
-    configuration drops half of the attention weights, the text none; and scores are drawn with
-    the fan-outs of training.
+    With Reddit's network some depend on what the layers ask for. The parameter counts pin one head
+    in the first layer of attention, and 4 heads of a pairwise sum where the text says 8; the
+    released configuration drops half of the attention weights, the text none; and scores are drawn
+    with the fan-outs of training.
     """
     asked = {name: value for _, changes in layers for name, value in changes.items()}
-    settings = Settings(task=task)
-    if task == "reddit":
+    settings = NodeSettings(task=task)
+    one_class = task in ("reddit", "classes")
+    if one_class:
         model = asked.get("model", settings.model)
         attends = model in ("gaan", "attention")
         released = asked.get("variant", settings.variant) == "released"
@@ -165,90 +151,15 @@ def task_settings(task: str, *layers: tuple[str, dict[str, Any]]) -> Settings:
             first_heads=1 if attends else 0,
             attention_dropout=0.5 if attends and released else 0.0,
         )
+    if task in ("labels", "classes"):
+        settings = replace(settings, **OWN)
     settings = with_changes(settings, *layers)
-    if task == "reddit" and "eval_fanouts" not in asked:
+    if one_class and "eval_fanouts" not in asked:
         settings = replace(settings, eval_fanouts=settings.fanouts)
     return settings
 
 
-def shipped_recipes() -> list[str]:
-    """Names of the recipes that come with the package."""
-    folder = resources.files("gaancore.recipes")
-    names = (file.name for file in folder.iterdir())
-    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
-
-
-def read_config(name: str) -> dict[str, Any]:
-    """The settings of a TOML file, one `name = value` a line.
-
-    name : a path, or the name of a shipped recipe. Raises SettingsError.
-    """
-    recipes = shipped_recipes()
-    try:
-        path: Any = user_path(name)
-        if not path.exists() and name in recipes:
-            path = resources.files("gaancore.recipes") / f"{name}.toml"
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(
-            f"{name}: cannot be read ({error.strerror}), and no shipped recipe has this name "
-            f"({', '.join(recipes) or 'there are none'})"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{name}: not a TOML file: {error}") from None
-
-
-def differences(a: Any, b: Any) -> list[str]:
-    """`name: value in a, value in b` for each setting in which they differ."""
-    mine, yours = asdict(a), asdict(b)
-    return [f"{name}: {mine[name]} -> {yours[name]}" for name in mine if mine[name] != yours[name]]
-
-
-def _convert(where: str, name: str, value: Any, default: Any) -> Any:
-    """`value` as something of the type of `default`; a tuple's elements as its first one."""
-    kind = type(default)
-    try:
-        if kind is tuple:
-            parts = value.split(",") if isinstance(value, str) else value
-            return tuple(_convert(where, name, part, default[0]) for part in parts)
-        if isinstance(value, bool) or (kind is int and isinstance(value, float)):
-            raise ValueError
-        if kind is str and not isinstance(value, str | int | float):
-            raise ValueError
-        return kind(value)
-    except (TypeError, ValueError):
-        meaning = {tuple: "numbers such as 25,10", int: "a whole number", float: "a number"}
-        raise SettingsError(
-            f"{where}: {name}: expected {meaning.get(kind, 'text')}, got {value!r}"
-        ) from None
-
-
-def expect_choice(settings: Any, name: str, allowed: Sequence[str]) -> None:
-    """Raise SettingsError unless the setting is one of `allowed`."""
-    if getattr(settings, name) not in allowed:
-        raise SettingsError(
-            f"{name}: expected one of {', '.join(allowed)}, got {getattr(settings, name)!r}"
-        )
-
-
-def expect_at_least(settings: Any, least: int, *names: str) -> None:
-    """Raise SettingsError unless each of the settings is `least` or more, and not NaN."""
-    for name in names:
-        if not getattr(settings, name) >= least:
-            raise SettingsError(f"{name}: expected {least} or more, got {getattr(settings, name)}")
-
-
-def expect_rates(settings: Any) -> None:
-    """Raise SettingsError unless the learning rate can start, fall and stop falling."""
-    s = settings
-    if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):
-        raise SettingsError(
-            f"lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr {s.lr}, "
-            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}; set all three with --set"
-        )
-
-
-def _check(s: Settings) -> None:
+def _check(s: NodeSettings) -> None:
     choices = {
         "task": tuple(VALUE_WIDTHS),
         "model": MODELS,
@@ -260,11 +171,11 @@ def _check(s: Settings) -> None:
         "nan": ("error", "zero", "mean"),
     }
     for name, allowed in choices.items():
-        expect_choice(s, name, allowed)
+        expect_choice(name, getattr(s, name), allowed)
     positive = ("embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
     expect_at_least(s, 1, *positive, "batch_size")
     counts = ("first_heads", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
-    expect_at_least(s, 0, *counts, "clip_norm")
+    expect_at_least(s, 0, *counts, "clip_norm", "split_seed")
     for name in ("dropout", "attention_dropout", "edge_dropout", "lr_cooldown"):
         if not 0 <= getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 0 <= value < 1, got {getattr(s, name)}")

@@ -1,21 +1,22 @@
 """A traffic model with all that stands between it and speeds: scaling, windows, copies of roads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gaancore.array import Array, resolve_device, to_device, to_numpy
 from gaancore.data.traffic.batches import Scaler, TrafficBatch, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import DataError
 from gaancore.graph.copies import GraphCopies
 from gaancore.ops import add, masked_absolute_error, multiply
 from gaancore.tensor import Tensor, no_grad
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.train.nodes.build import ForecastModel, build_forecaster
+from gaancore.train.pieces import pieces, share_pieces
 from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.pieces import pieces, share_pieces
 from gaancore.train.traffic.settings import ForecastSettings
 
 
@@ -61,18 +62,10 @@ class SpeedForecaster:
         mean, scale = (self._there(x[:, None]) for x in tiled)
         return add(multiply(scaled, scale), mean)
 
-    def loss(
-        self,
-        model: ForecastModel,
-        batch: TrafficBatch,
-        part: slice,
-        truth: Sequence[bool],
-        count: int,
-    ) -> Tensor:
-        """The part that the sequences `part` have in the mean error over `count` targets."""
+    def loss(self, speeds: Tensor, batch: TrafficBatch, part: slice, count: int) -> Tensor:
+        """What the sequences `part` add to the mean error over `count` targets of a batch."""
         columns = self.columns(part)
         targets, mask = (self._there(x[:, columns].T) for x in (batch.targets, batch.mask))
-        speeds = self.speeds(model, batch, part, truth)
         return masked_absolute_error(speeds, targets, mask, count=count)
 
     def _there(self, x: np.ndarray) -> Array:
@@ -119,17 +112,17 @@ class SpeedForecaster:
 
 
 def load_forecaster(
-    folder: RunFolder, dataset: TrafficDataset, device: str = "cpu"
+    folder: RunFolder,
+    settings: ForecastSettings,
+    facts: Mapping[str, Any],
+    dataset: TrafficDataset,
+    device: str = "cpu",
 ) -> SpeedForecaster:
     """The best weights of a run, to forecast on any data of the sensors it was trained on.
 
-    Raises DataError if there is no such run, or if its sensors are others or in another order.
+    settings, facts : what the run's settings.json says of the run and its data.
+    Raises DataError if there are no such weights, or if the sensors are others or in another order.
     """
-    settings, facts = folder.read_settings()
-    if not isinstance(settings, ForecastSettings):
-        raise SettingsError(
-            f"{folder.path}: a run of task {settings.task}, which does not forecast"
-        )
     trained_on = facts["sensor_ids"]
     if list(dataset.sensor_ids) != trained_on:
         other = sorted(set(dataset.sensor_ids) ^ set(trained_on))

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from gaancore.data.traffic.batches import WIDTHS, Missing
 from gaancore.data.traffic.make import GraphKind, SelfLoops
 from gaancore.data.traffic.windows import Split
-from gaancore.errors import SettingsError
+from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS, VARIANTS
-from gaancore.train.nodes.settings import expect_at_least, expect_choice, expect_rates
+from gaancore.train.choices import expect_at_least, expect_rates
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ForecastSettings:
 
     def __post_init__(self) -> None:
         choices = {
-            "task": ("metr-la",),
+            "task": ("metr-la", "forecast"),
             "model": MODELS,
             "variant": VARIANTS,
             "split": ("windows", "rows"),
@@ -74,7 +74,7 @@ class ForecastSettings:
             "self_loops": ("keep", "drop", "add"),
         }
         for name, allowed in choices.items():
-            expect_choice(self, name, allowed)
+            expect_choice(name, getattr(self, name), allowed)
         widths = ("hidden_dim", "num_layers", "num_heads", "gate_dim", "fnn_dim")
         expect_at_least(self, 1, *widths, "history", "horizon", "batch_size")
         counts = ("key_dim", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")

@@ -137,8 +137,14 @@ def test_single_labels_may_be_numbers_a_column_or_one_hot_rows(labels: np.ndarra
         (np.array([0, np.inf, 1]), "first inf at row 1"),
         (np.array([0, 2**64 - 1, 1], np.uint64), "first 18446744073709551615 at row 1"),
         (np.array(["a", "b", "c"]), "labels: expected numbers"),
-        (np.array([[1, 0], [1, 1], [0, 1]]), "one class per node, but row 1 (node id 101) has 2"),
-        (np.array([[1, 0], [0, 0], [0, 1]]), "one class per node, but row 1 (node id 101) has 0"),
+        (
+            np.array([[1, 0], [1, 1], [0, 1]]),
+            "is expected, but row 1 (node id 101) has 2 labels; mul",
+        ),
+        (
+            np.array([[1, 0], [0, 0], [0, 1]]),
+            "is expected, but row 1 (node id 101) has 0 labels; mul",
+        ),
     ],
 )
 def test_labels_that_are_no_classes_are_refused(labels: np.ndarray, words: str) -> None:

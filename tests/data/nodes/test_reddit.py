@@ -95,7 +95,11 @@ BAD_REDDIT: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"feature": np.full((6, 2), np.nan)}, {}, "12 values are not finite in float32, first nan"),
     ({"feature": np.zeros((5, 2))}, {}, "a matrix of shape [6, 6], but reddit_data.npz has 5 rows"),
     ({"label": np.arange(5)}, {}, "labels: expected 6 rows (one per node), got 5"),
-    ({"label": np.array(LABELS)}, {}, "row 0 (node id 50) has 2 labels (--task ppi takes several)"),
+    (
+        {"label": np.array(LABELS)},
+        {},
+        "row 0 (node id 50) has 2 labels; multi_label: True",
+    ),
     ({"label": np.array([None] * 6)}, {}, "Object arrays cannot be loaded"),
     ({}, {"row": None}, "reddit_graph.npz: no array row"),
     ({}, {"row": np.full(7, 6)}, "reddit_graph.npz: ArcList: edge 0"),
@@ -167,13 +171,13 @@ def test_the_counts_of_reddit_are_those_of_the_paper_and_add_up() -> None:
 
 def test_the_label_kind_of_data_and_task_must_agree(tmp_path: Path) -> None:
     classes, several = write_reddit(tmp_path), synthetic_ppi(num_graphs=3, nodes_per_graph=20)
-    with pytest.raises(DataError, match=r"one class per node, .* \(--task reddit takes classes\)"):
+    with pytest.raises(DataError, match=r"one class per node, .* multi_label: False takes classes"):
         load_ppi(classes)
     write_store(read_layout(classes), tmp_path / "classes", name="c")
-    with pytest.raises(DataError, match="the store has one class per node, which --task reddit"):
+    with pytest.raises(DataError, match="the store has one class per node; multi_label: False"):
         load_ppi(tmp_path / "classes")
     write_store(read_layout(write_npz(tmp_path)), tmp_path / "several", name="s")
-    with pytest.raises(DataError, match="the store has several labels, which --task ppi is for"):
+    with pytest.raises(DataError, match="the store has several labels per node; multi_label: True"):
         load_reddit(tmp_path / "several")
     assert several.multi_label
 
@@ -199,8 +203,8 @@ def test_a_matlab_file_is_read_with_a_drawn_split(tmp_path: Path) -> None:
     assert opened.split.tolist() == [0, 0, 0, 1, 2, 2]
     assert opened.notes[:2] == (
         "layout: MATLAB",
-        "no split in the file: 3 training, 1 validation and 2 test nodes drawn at random "
-        "(50/17/33 %, seed 4)",
+        "no split in the files: 50/17/33 drawn with seed 4: 3 training, 1 validation and 2 test "
+        "nodes",
     )
     assert "classes 1 to 3 renumbered 0 to 2" in opened.notes
     assert opened.class_names == ("1", "2", "3")
@@ -286,14 +290,14 @@ def test_a_split_is_drawn_among_the_nodes_that_have_a_label(width: int | None) -
 
 @pytest.mark.parametrize("shares", [(60, 20), (60, 20, 21), (100, 0, 0), (120, -10, -10)])
 def test_shares_that_are_no_split_are_refused(shares: tuple[int, ...], tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="--split: expected per cent of training, validation"):
+    with pytest.raises(SettingsError, match="split: expected per cent of training, validation"):
         with_random_split(read_layout(write_matlab(tmp_path)), shares, seed=0)
 
 
 def test_a_split_is_not_drawn_over_one_that_is_there_or_too_small(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="has a split of its own; leave the option out"):
+    with pytest.raises(SettingsError, match="has a split of its own; leave this one out"):
         with_random_split(read_layout(write_npz(tmp_path)), (60, 20, 20), seed=0)
-    with pytest.raises(SettingsError, match="a part of 6 nodes would be empty"):
+    with pytest.raises(SettingsError, match="a part of 6 labelled nodes would be empty"):
         with_random_split(read_layout(write_matlab(tmp_path)), (98, 1, 1), seed=0)
 
 

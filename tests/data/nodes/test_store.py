@@ -15,7 +15,15 @@ import numpy as np
 import pytest
 from small_files import FEATURES, LABELS, LAYOUTS, SPLIT, write_dgl, write_graphsaint, write_npz
 
-from gaancore.data import TRAIN, VALIDATION, NodeDataset, check_store, load_ppi, open_store
+from gaancore.data import (
+    TRAIN,
+    VALIDATION,
+    NodeDataset,
+    check_store,
+    load_nodes,
+    load_ppi,
+    open_store,
+)
 from gaancore.data.files import arrays as files_module
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
@@ -24,7 +32,7 @@ from gaancore.data.nodes.store.writer import store_writer
 from gaancore.errors import DataError
 from gaancore.graph import arcs as arcs_module
 from gaancore.graph.stream_rows import write_undirected
-from gaancore.system import new_folder
+from gaancore.system import disk, new_folder
 
 FEATS = "feats.npy"
 ARRAYS = ("features", "labels", "split", "graph_ids")
@@ -54,7 +62,7 @@ def store(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_store_holds_what_is_loaded_from_any_layout(layout: str, tmp_path: Path) -> None:
     source = LAYOUTS[layout](tmp_path)
-    loaded, opened = load_ppi(source), convert(source, tmp_path / "store")
+    loaded, opened = load_nodes(source, name="small"), convert(source, tmp_path / "store")
     for field in ARRAYS:
         expected, found = getattr(loaded, field), getattr(opened, field)
         if expected is None:
@@ -286,7 +294,7 @@ def test_a_byte_that_changed_is_found_when_every_byte_is_asked_for(name: str, st
 
 def test_nothing_is_written_over(store: Path, tmp_path: Path) -> None:
     before = (store / "meta.json").read_bytes()
-    with pytest.raises(DataError, match="there is something of that name"):
+    with pytest.raises(DataError, match="already exists"):
         convert(write_npz(tmp_path), store)
     assert (store / "meta.json").read_bytes() == before
 
@@ -354,7 +362,7 @@ def test_who_begins_while_another_cleans_up_makes_its_folder_again(
         clean_up("before it is locked")
         flock(*arguments)
 
-    monkeypatch.setattr(new_folder, "os", SimpleNamespace(**vars(os) | {"open": slow_open}))
+    monkeypatch.setattr(disk, "os", SimpleNamespace(**vars(os) | {"open": slow_open}))
     monkeypatch.setattr(fcntl, "flock", slow_flock)
     convert(write_npz(tmp_path), target)
     assert cleaned == [moment]
@@ -366,7 +374,7 @@ def test_the_slower_of_two_writers_is_told_that_it_was(tmp_path: Path) -> None:
         with store_writer(tmp_path / "store"), store_writer(tmp_path / "store"):
             pass
 
-    with pytest.raises(DataError, match="store: there is something of that name"):
+    with pytest.raises(DataError, match="store: already exists"):
         write_twice()
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
 
@@ -387,7 +395,7 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_store_is_no_source_of_a_conversion(store: Path) -> None:
-    with pytest.raises(DataError, match=r"a store already; use it as --data"):
+    with pytest.raises(DataError, match=r"a store already; use it as it is"):
         read_layout(store)
 
 

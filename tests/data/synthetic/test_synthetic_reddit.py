@@ -107,7 +107,7 @@ def test_too_small_a_scale_is_refused_and_nothing_is_written(tmp_path: Path) -> 
         write_synthetic_reddit(tmp_path / "store", scale=0.0001)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "store").mkdir()
-    with pytest.raises(DataError, match="there is something of that name"):
+    with pytest.raises(DataError, match="already exists"):
         write_synthetic_reddit(tmp_path / "store", scale=0.001)
 
 

@@ -6,18 +6,12 @@ from dataclasses import asdict
 import pytest
 
 from gaancore.errors import SettingsError
-from gaancore.train.nodes.settings import (
-    Settings,
-    differences,
-    read_config,
-    shipped_recipes,
-    task_settings,
-    with_changes,
-)
+from gaancore.train.choices import differences, read_config, shipped_recipes, with_changes
+from gaancore.train.nodes.settings import NodeSettings, task_settings
 
 
 def test_the_defaults_are_the_papers_for_ppi():
-    s = Settings()
+    s = NodeSettings()
     assert (s.embed_dim, s.out_dim, s.num_heads, s.key_dim, s.gate_dim) == (64, 128, 8, 24, 64)
     assert (s.value_dims, s.batch_size, s.fanouts, s.dropout) == ([32, 32], 512, (-1, -1), 0.1)
     assert (s.lr, s.lr_floor, s.lr_factor) == (0.01, 0.001, 0.5)
@@ -40,7 +34,7 @@ def test_reddits_defaults_are_the_papers():
     assert (s.lr, s.lr_floor, s.lr_factor) == (0.001, 0.0001, 0.5)
     assert (s.decay_patience, s.stop_patience, s.unflagged) == (4, 10, "error")
     assert s.steps_between_validations(153_431, 300) == 100
-    assert task_settings("ppi") == Settings()
+    assert task_settings("ppi") == NodeSettings()
 
 
 def test_on_reddit_what_the_text_and_the_counts_say_differs():
@@ -63,43 +57,45 @@ def test_reddit_is_scored_with_the_fanouts_of_training_unless_others_are_asked_f
 @pytest.mark.parametrize("heads", [1, 2, 4, 8])
 def test_the_width_of_attention_values_is_256_over_all_heads(heads):
     for model in ("gaan", "attention"):
-        assert Settings(num_heads=heads, model=model).value_dims == [256 // heads] * 2
+        assert NodeSettings(num_heads=heads, model=model).value_dims == [256 // heads] * 2
 
 
 def test_the_other_models_have_the_widths_that_the_parameter_counts_pin():
-    assert Settings(model="max-pool").value_dims == [512, 512]
-    assert Settings(model="pairwise-tanh").value_dims == [64, 64]
-    assert Settings(model="pairwise-tanh", value_dim=7).value_dims == [7, 7]
+    assert NodeSettings(model="max-pool").value_dims == [512, 512]
+    assert NodeSettings(model="pairwise-tanh").value_dims == [64, 64]
+    assert NodeSettings(model="pairwise-tanh", value_dim=7).value_dims == [7, 7]
 
 
 def test_patience_counts_hundreds_of_steps_of_512_nodes_as_released_and_epochs_as_printed():
     ppi = (44_906, 88)  # training nodes and steps of 512 in an epoch
-    assert Settings().steps_between_validations(*ppi) == 100
-    assert Settings(variant="paper").steps_between_validations(*ppi) == 88
-    assert Settings(batch="graphs").steps_between_validations(44_906, 20) == 23  # 2,245 nodes each
-    assert Settings(validate_every=7).steps_between_validations(*ppi) == 7
-    assert Settings(validate_every=0).steps_between_validations(*ppi) == 88
-    assert Settings().steps_between_validations(num_nodes=10**9, steps_per_epoch=1) == 1
+    assert NodeSettings().steps_between_validations(*ppi) == 100
+    assert NodeSettings(variant="paper").steps_between_validations(*ppi) == 88
+    assert (
+        NodeSettings(batch="graphs").steps_between_validations(44_906, 20) == 23
+    )  # 2,245 nodes each
+    assert NodeSettings(validate_every=7).steps_between_validations(*ppi) == 7
+    assert NodeSettings(validate_every=0).steps_between_validations(*ppi) == 88
+    assert NodeSettings().steps_between_validations(num_nodes=10**9, steps_per_epoch=1) == 1
 
 
 def test_a_later_layer_wins_and_text_becomes_the_settings_type():
     first = ("config.toml", {"lr": 0.02, "num_heads": 4, "model": "attention"})
     second = ("--set", {"num_heads": "2", "fanouts": "25, 10", "lr": "2e-2"})
-    s = with_changes(Settings(), first, second)
+    s = with_changes(NodeSettings(), first, second)
     assert (s.lr, s.num_heads, s.model, s.fanouts) == (0.02, 2, "attention", (25, 10))
-    assert with_changes(Settings(), ("a", {"fanouts": [5, -1]})).fanouts == (5, -1)
+    assert with_changes(NodeSettings(), ("a", {"fanouts": [5, -1]})).fanouts == (5, -1)
 
 
 def test_only_what_comes_out_at_the_end_has_to_be_valid():
-    low = with_changes(Settings(), ("--lr", {"lr": 0.0005}), ("--set", {"lr_floor": "0.0001"}))
+    low = with_changes(NodeSettings(), ("--lr", {"lr": 0.0005}), ("--set", {"lr_floor": "0.0001"}))
     assert (low.lr, low.lr_floor) == (0.0005, 0.0001)
-    assert with_changes(Settings(), ("a", {"seed": -1}), ("b", {"seed": 1})).seed == 1
+    assert with_changes(NodeSettings(), ("a", {"seed": -1}), ("b", {"seed": 1})).seed == 1
 
 
 def test_settings_come_back_from_the_json_of_a_run():
-    s = Settings(fanouts=(3, 2), lr=0.1 + 0.2, clip_norm=1.0)
+    s = NodeSettings(fanouts=(3, 2), lr=0.1 + 0.2, clip_norm=1.0)
     as_in_json = asdict(s) | {"fanouts": [3, 2]}
-    assert with_changes(Settings(), ("settings.json", as_in_json)) == s
+    assert with_changes(NodeSettings(), ("settings.json", as_in_json)) == s
 
 
 REFUSED = {
@@ -142,7 +138,7 @@ REFUSED = {
 @pytest.mark.parametrize(("changes", "message"), REFUSED.values(), ids=REFUSED)
 def test_a_wrong_value_is_refused_with_its_place_its_name_and_what_is_expected(changes, message):
     with pytest.raises(SettingsError) as refusal:
-        with_changes(Settings(), ("defaults", {"seed": 3}), ("my.toml", changes))
+        with_changes(NodeSettings(), ("defaults", {"seed": 3}), ("my.toml", changes))
     assert str(refusal.value).startswith(f"my.toml: {message}")
     assert "\n" not in str(refusal.value)
 
@@ -170,7 +166,7 @@ def test_a_config_that_cannot_be_read_is_refused_with_the_recipes_there_are(name
 
 def test_every_shipped_recipe_is_valid():
     for name in shipped_recipes():
-        with_changes(Settings(), (name, read_config(name)))
+        with_changes(NodeSettings(), (name, read_config(name)))
 
 
 def test_a_shipped_recipe_is_found_by_name_and_a_file_of_that_name_wins(tmp_path, monkeypatch):
@@ -185,8 +181,8 @@ def test_a_shipped_recipe_is_found_by_name_and_a_file_of_that_name_wins(tmp_path
 
 
 def test_differences_name_each_setting_with_both_values():
-    assert differences(Settings(), Settings()) == []
-    assert differences(Settings(), Settings(lr=0.02, seed=3)) == [
+    assert differences(NodeSettings(), NodeSettings()) == []
+    assert differences(NodeSettings(), NodeSettings(lr=0.02, seed=3)) == [
         "seed: 0 -> 3",
         "lr: 0.01 -> 0.02",
     ]

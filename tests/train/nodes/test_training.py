@@ -9,7 +9,7 @@ from gaancore.data import TRAIN, synthetic_ppi
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.system import threads
-from gaancore.train.nodes.settings import Settings
+from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import RunFolder
 
 
@@ -116,4 +116,4 @@ def test_in_the_cooldown_the_rate_falls_in_a_straight_line_to_its_floor(tmp_path
 
 def test_a_cooldown_without_a_number_of_epochs_is_refused():
     with pytest.raises(SettingsError, match="lr_cooldown: needs a number of epochs"):
-        Settings(lr_cooldown=0.2)
+        NodeSettings(lr_cooldown=0.2)

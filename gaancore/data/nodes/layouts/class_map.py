@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import read_json
 from gaancore.errors import DataError
+from gaancore.system.disk import read_json
 
 
 def read_class_map(path: Path, node_ids: Sequence[str]) -> np.ndarray:

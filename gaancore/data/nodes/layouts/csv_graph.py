@@ -15,10 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.named_table import open_named_table
+from gaancore.data.files.named_table import END_NAMES, open_named_table
 from gaancore.data.nodes.layouts.csv_nodes import read_csv_nodes
 from gaancore.data.nodes.make import RawDataset
-from gaancore.data.traffic.road_edges import END_NAMES
 from gaancore.errors import DataError
 from gaancore.graph import ArcList
 

@@ -1,8 +1,11 @@
 """Which of the public layouts a path holds."""
 
+from functools import partial
 from pathlib import Path
 
-from gaancore.data.nodes.layouts import csv_graph, dgl_ppi, dgl_reddit, graphsaint
+from gaancore.data.files.arrays import npz_names
+from gaancore.data.files.folder import expect_path, listing
+from gaancore.data.nodes.layouts import csv_graph, dgl_ppi, dgl_reddit, graphsaint, npz
 from gaancore.data.nodes.layouts.csv_graph import read_csv_graph
 from gaancore.data.nodes.layouts.dgl_ppi import read_dgl_ppi
 from gaancore.data.nodes.layouts.dgl_reddit import read_dgl_reddit
@@ -11,8 +14,14 @@ from gaancore.data.nodes.layouts.graphsaint import read_graphsaint
 from gaancore.data.nodes.layouts.matlab import read_matlab
 from gaancore.data.nodes.layouts.npz import read_one_npz
 from gaancore.data.nodes.make import RawDataset
-from gaancore.data.nodes.store.store import is_store
+from gaancore.data.nodes.store.reader import is_store
 from gaancore.errors import DataError
+
+LOOKED_FOR = (
+    f"{csv_graph.NODES} {csv_graph.EDGES}, {' '.join(graphsaint.FILES)} (GraphSAINT), "
+    f"PREFIX-G.json (GraphSAGE), train_graph.json or {' '.join(dgl_reddit.FILES)} (DGL), "
+    "or a single .npz"
+)
 
 
 def read_layout(path: Path) -> RawDataset:
@@ -22,48 +31,61 @@ def read_layout(path: Path) -> RawDataset:
     lone `.npz`.
     Raises DataError that lists what was looked for if it is none of them.
     """
-    if path.is_file() and path.suffix == ".npz":
-        return read_one_npz(path)
-    if path.is_file() and path.suffix == ".mat":
-        return read_matlab(path)
-    if path.with_name(f"{path.name}-G.json").is_file():
-        return read_graphsage(path)
-    if not path.exists():
-        raise DataError(f"{path}: no such file or folder; give the folder that holds the dataset")
+    if (read := _reader(path)) is not None:
+        return read()
+    expect_path(path)
     if not path.is_dir():
         raise DataError(
             f"{path}: neither a folder nor a .npz or .mat file; give the folder it is in"
         )
     if is_store(path):
-        raise DataError(
-            f"{path}: a store already; use it as --data, or compare it with its checksums: "
-            f"gaancore check {path}"
-        )
+        raise DataError(f"{path}: a store already; use it as it is")
+    raise DataError(
+        f"{path}: no dataset found: looked for {LOOKED_FOR}; the folder holds {listing(path)}"
+    )
+
+
+def holds_graph(path: Path) -> bool:
+    """Whether `path` looks like a store or like one of the layouts, by names of files and arrays.
+
+    An edges.csv without a nodes.csv does not. Raises DataError for a folder with several GraphSAGE
+    prefixes, and a damaged `.npz`.
+    """
+    if is_store(path):
+        return True
+    read = _reader(path)
+    if read is None:
+        return False
+    if read.func is read_one_npz:
+        return npz.looks_like_graph(npz_names(read.args[0]))
+    return read.func is not read_csv_graph or (path / csv_graph.NODES).exists()
+
+
+def _reader(path: Path) -> "partial[RawDataset] | None":
+    """What reads the layout at `path`; None if it is none. Only names of files are looked at."""
+    if path.is_file():
+        readers = {".npz": read_one_npz, ".mat": read_matlab}
+        return partial(readers[path.suffix], path) if path.suffix in readers else None
+    if path.with_name(f"{path.name}-G.json").is_file():
+        return partial(read_graphsage, path)
+    if not path.is_dir() or is_store(path):
+        return None
     names = sorted(entry.name for entry in path.iterdir())
     if csv_graph.NODES in names or csv_graph.EDGES in names:
-        return read_csv_graph(path)
+        return partial(read_csv_graph, path)
     if "adj_full.npz" in names or "role.json" in names:
-        return read_graphsaint(path)
+        return partial(read_graphsaint, path)
     prefixes = [name.removesuffix("-G.json") for name in names if name.endswith("-G.json")]
-    if len(prefixes) == 1:
-        return read_graphsage(path / prefixes[0])
     if len(prefixes) > 1:
         raise DataError(
             f"{path}: several GraphSAGE datasets ({', '.join(prefixes)}); "
             f"give one prefix, such as {path / prefixes[0]}"
         )
+    if prefixes:
+        return partial(read_graphsage, path / prefixes[0])
     if any(f"{split}_graph.json" in names for split in dgl_ppi.SPLITS):
-        return read_dgl_ppi(path)
+        return partial(read_dgl_ppi, path)
     if dgl_reddit.GRAPH in names or dgl_reddit.DATA in names:
-        return read_dgl_reddit(path)
+        return partial(read_dgl_reddit, path)
     archives = [name for name in names if name.endswith(".npz")]
-    if len(archives) == 1:
-        return read_one_npz(path / archives[0])
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    raise DataError(
-        f"{path}: no dataset found: looked for {csv_graph.NODES} {csv_graph.EDGES}, "
-        f"{' '.join(graphsaint.FILES)} (GraphSAINT), "
-        f"PREFIX-G.json (GraphSAGE), train_graph.json or {' '.join(dgl_reddit.FILES)} (DGL), "
-        "or a single .npz; "
-        f"the folder holds {shown or 'nothing'}"
-    )
+    return partial(read_one_npz, path / archives[0]) if len(archives) == 1 else None

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.files.arrays import read_json, read_npy, read_npz
+from gaancore.data.files.arrays import read_npy, read_npz
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.layouts.class_map import read_class_map
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.system.disk import read_json
 
 FILES = ("adj_full.npz", "feats.npy", "class_map.json", "role.json")
 

@@ -9,6 +9,7 @@ optional : `graph_id` (N,) integers; labels and split, of a graph that is only p
 The names are those of PyTorch Geometric's `Data` and of the public PPI conversions.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,22 @@ from gaancore.errors import DataError
 from gaancore.graph import ArcList, CSRGraph
 
 EDGE_NAMES = (("src", "dst"), ("edge_index",), ("indptr", "indices"))
+FEATURE_NAMES = (("x",), ("feats",), ("features",))
 MASKS = ("train_mask", "val_mask", "test_mask")
+
+
+def looks_like_graph(names: Collection[str]) -> bool:
+    """Whether arrays of these names can be edges and features of a graph."""
+    return all(
+        any(set(choice) <= set(names) for choice in choices)
+        for choices in (EDGE_NAMES, FEATURE_NAMES)
+    )
 
 
 def read_one_npz(path: Path) -> RawDataset:
     """Read the layout. Raises DataError for a damaged file, or arrays missing or named twice."""
     arrays = read_npz(path)
-    (features,) = _pick(path, arrays, "features", ("x",), ("feats",), ("features",))
+    (features,) = _pick(path, arrays, "features", *FEATURE_NAMES)
     labels = None
     if arrays.keys() & {"y", "labels"}:
         (labels,) = _pick(path, arrays, "labels", ("y",), ("labels",))

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.nodes.store.store import FORMAT, META, OPTIONAL, REQUIRED, VERSION, file_checksum
+from gaancore.data.nodes.store.reader import (
+    FORMAT,
+    META,
+    OPTIONAL,
+    REQUIRED,
+    VERSION,
+    file_checksum,
+)
 from gaancore.system.new_folder import new_folder
 
 

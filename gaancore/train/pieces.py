@@ -1,4 +1,4 @@
-"""A batch of sequences in pieces, one to a thread: what a piece computes stays in its cache.
+"""A batch in pieces, one to a thread: what a piece computes stays in its cache.
 
 Kernels of one piece run on one thread, so threads meet once a step and not once a kernel. Pieces
 do not depend on the number of threads, and their gradients are added up in order: the same bits for
@@ -10,13 +10,14 @@ A CUDA device takes one piece after the other. Only its memory asks for them, so
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gaancore.array import Array
 from gaancore.nn.module import Module
 from gaancore.system import threads
-from gaancore.tensor import Tensor
 
 # Of a piece, at most (but at least one sequence): fewer cost time in Python, more memory
 ROWS = 640
 ROWS_ON_CUDA = 4096  # about 2.4 GB of GaAN, going by what a row takes on a CPU; untried on a GPU
+WHOLE = None  # the only piece of a batch that is not cut: its kernels use all threads
 
 
 def pieces(count: int, rows: int, device: str = "cpu") -> list[slice]:
@@ -40,7 +41,7 @@ def share_pieces(work: Callable[[int, int], None], count: int, device: str = "cp
     threads.run_ranges(alone, threads.split_evenly(count))
 
 
-class PiecewiseGradient:
+class Gradients:
     """Gradients of a loss that is a sum over the pieces of a batch, of a model on `device`."""
 
     def __init__(self, model: Module, device: str = "cpu") -> None:
@@ -48,18 +49,20 @@ class PiecewiseGradient:
         self.device = device
         self.twins: list[Any] = []
 
-    def learn(self, loss_of: Callable[[Any, slice], Tensor], parts: Sequence[slice]) -> float:
-        """Add the gradients of the sum of loss_of(model, piece) to the model's; returns the sum."""
+    def of(self, learn: Callable[[Any, Any], Array], parts: Sequence[Any]) -> list[Array]:
+        """Add to the model's gradients what learn(model, piece) leaves in those of the model it is
+        given, which shares all weights; returns what it returned for each piece, in order.
+        """
+        if list(parts) == [WHOLE]:
+            return [learn(self.model, WHOLE)]
         while len(self.twins) < len(parts):
             self.twins.append(self.model.twin())
-        losses = [0.0] * len(parts)
+        losses: list[Array] = [None] * len(parts)
 
         def run(start: int, stop: int) -> None:
             for number in range(start, stop):
                 self.twins[number].zero_grad()
-                loss = loss_of(self.twins[number], parts[number])
-                loss.backward()
-                losses[number] = float(loss.data)
+                losses[number] = learn(self.twins[number], parts[number])
 
         share_pieces(run, len(parts), self.device)
         for parameter, *gathered in zip(
@@ -70,4 +73,4 @@ class PiecewiseGradient:
                     grad = parameter.grad
                     parameter.grad = twin.grad if grad is None else grad + twin.grad
                 twin.grad = None
-        return sum(losses)
+        return losses

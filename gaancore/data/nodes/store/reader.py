@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.files.arrays import read_json
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.dataset import TEST, UNFLAGGED, NodeDataset
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.system.disk import read_json
 
 META = "meta.json"
 FORMAT, VERSION = "gaancore store", 1

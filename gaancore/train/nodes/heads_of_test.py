@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,8 @@ from gaancore.data.nodes.dataset import TEST, NodeDataset
 from gaancore.errors import SettingsError
 from gaancore.nn.observe import Seen, observing
 from gaancore.train.nodes.heads import HeadValues, attention_entropy, gate_values
-from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import Settings
-from gaancore.train.run_folder import RunFolder
+from gaancore.train.nodes.predict import Classifier
+from gaancore.train.nodes.scorer import Scorer
 
 SHOWN_NODES = 16
 CLOSED, OPEN = 0.1, 0.9  # a gate below or above it lets next to nothing, or all, of a head through
@@ -23,14 +21,15 @@ CLOSED, OPEN = 0.1, 0.9  # a gate below or above it lets next to nothing, or all
 class HeadsOfTest:
     """Gates and attention of the best weights of a run, over the whole neighbourhoods of n nodes.
 
-    run     : the run, with those weights in place.
+    classifier, dataset : the run's weights and data.
     rows    : (n,) the test nodes, as rows of the dataset, ascending.
     degrees : (n,) how many neighbours each of them has.
     gates   : (n, K) of each layer, in (0, 1).
     entropy : (n, K) of each layer, see attention_entropy.
     """
 
-    run: ClassifierRun
+    classifier: Classifier
+    dataset: NodeDataset
     rows: np.ndarray
     degrees: np.ndarray
     gates: list[np.ndarray]
@@ -39,7 +38,7 @@ class HeadsOfTest:
     def facts(self) -> dict[str, Any]:
         """Numbers for a report: of each layer, and of each of its heads, over the test nodes."""
         return {
-            "data": self.run.data_facts["kind"],
+            "data": self.dataset.kind,
             "test_nodes": int(self.rows.size),
             "layers": [
                 {
@@ -79,23 +78,17 @@ def _of_head(gates: np.ndarray, entropy: np.ndarray) -> dict[str, float | None]:
     return {name: None if x is None else round(float(x), 6) for name, x in found.items()}
 
 
-def look_at_heads(folder: Path, dataset: NodeDataset, device: str = "cpu") -> HeadsOfTest:
-    """Run the best weights of the GaAN in `folder` over the test nodes of its dataset.
+def look_at_heads(classifier: Classifier, dataset: NodeDataset) -> HeadsOfTest:
+    """Run a trained GaAN over the test nodes of its dataset.
 
-    Raises SettingsError if it is not a GaAN that classifies nodes, or the data are not those it
-    was trained on; DataError if the run cannot be read.
+    Raises SettingsError if it is no GaAN, DataError if the features are not the run's.
     """
-    settings, data = RunFolder(folder).read_settings()
-    if not isinstance(settings, Settings) or settings.model != "gaan":
+    settings = classifier.settings
+    if settings.model != "gaan":
         raise SettingsError(
-            f"{folder}: {settings.model} of task {settings.task}: expected a gaan of task ppi or "
-            "reddit, whose gates can be shown"
+            f"{classifier.path}: {settings.model} of task {settings.task}: only a gaan has gates "
+            "that can be shown"
         )
-    whole = replace(settings, eval_fanouts=(-1,))
-    run = ClassifierRun(whole, dataset, RunFolder(folder), device, prefetch=0)
-    if run.data_facts["checksum"] != data["checksum"]:
-        raise SettingsError(f"{folder}: these are not the data that the run was trained on")
-    run.load_best()
     view, ids = dataset.view(TEST)
     nodes = view.nodes(TEST)
     gates = HeadValues(nodes, view.num_nodes, gate_values)
@@ -105,7 +98,11 @@ def look_at_heads(folder: Path, dataset: NodeDataset, device: str = "cpu") -> He
         gates(seen)
         entropy(seen)
 
+    statistics = (classifier.mean, classifier.scale)
     with observing(observer):
-        run.score(TEST)
-    degrees = view.graph.degrees[nodes]
-    return HeadsOfTest(run, ids[nodes], degrees, gates.layers, entropy.layers)
+        Scorer(dataset, statistics, replace(settings, eval_fanouts=(-1,))).score(
+            classifier.model, TEST
+        )
+    return HeadsOfTest(
+        classifier, dataset, ids[nodes], view.graph.degrees[nodes], gates.layers, entropy.layers
+    )

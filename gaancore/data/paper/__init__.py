@@ -1,0 +1,30 @@
+"""What the paper says of its own data: counts, and where it prints them (one TOML file each)."""
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+COUNTED = ("num_nodes", "num_sensors", "num_steps", "num_features", "num_classes")
+NAMES = {"ppi": "PPI", "reddit": "Reddit", "metr-la": "METR-LA"}
+
+
+@cache
+def paper_data(name: str) -> dict[str, Any]:
+    """The counts of `ppi`, `reddit` or `metr-la`, their `place` in the paper, and `arcs`."""
+    file = resources.files("gaancore.data.paper") / f"{name}.toml"
+    content = tomllib.loads(file.read_text(encoding="utf-8"))
+    return content["paper"] | {"arcs": content.get("arcs")}
+
+
+def is_whole(name: str, facts: dict[str, Any]) -> bool:
+    """Whether data are the paper's whole set: every count is the paper's.
+
+    facts : as a dataset's `facts()`. Of arcs, any number of self-loops may come on top, of which
+    public copies keep more or fewer.
+    """
+    paper = paper_data(name)
+    counts = [count for count in (*COUNTED, "nodes_per_split") if count in paper]
+    if any(facts.get(count) != paper[count] for count in counts):
+        return False
+    return paper["arcs"] is None or 0 <= facts["num_edges"] - paper["arcs"] <= facts["num_nodes"]

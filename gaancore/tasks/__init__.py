@@ -1,0 +1,111 @@
+"""The one place that asks which task it is.
+
+The paper's tasks are `ppi`, `reddit` and `metr-la`. Data of one's own is `labels` (several labels a
+node), `classes` (one class a node) or `forecast` (speeds of any sensors).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gaancore.data import load_ppi, load_reddit, synthetic_ppi, synthetic_reddit
+from gaancore.data.look import look
+from gaancore.errors import expect_choice
+from gaancore.tasks.nodes import NodeTask
+from gaancore.tasks.task import Task
+from gaancore.tasks.traffic import TrafficTask
+from gaancore.train.choices import Layer
+from gaancore.train.nodes import suit as suit_nodes
+from gaancore.train.run_folder import RunFolder
+from gaancore.train.traffic import suit as suit_traffic
+from gaancore.trained.opened import OpenedRun
+
+__all__ = ["TASKS", "Chosen", "Task", "choose", "open_run", "task_named", "task_of"]
+
+SEVERAL, ONE, SPEEDS = "several labels a node", "one class a node", "speeds of sensors on roads"
+
+PPI = NodeTask(
+    "ppi",
+    SEVERAL,
+    files="GraphSAGE's ppi-*.json and .npy, GraphSAINT's or DGL's folder, or one .npz",
+    epochs=80,
+    load_data=load_ppi,
+    make=synthetic_ppi,
+)
+REDDIT = NodeTask(
+    "reddit",
+    ONE,
+    files="DGL's reddit_data.npz and reddit_graph.npz, GraphSAINT's or GraphSAGE's files, or a "
+    "converted folder",
+    epochs=40,
+    load_data=load_reddit,
+    make=synthetic_reddit,
+)
+METR_LA = TrafficTask(
+    "metr-la",
+    SPEEDS,
+    files="metr-la.h5 and adj_mx.pkl, DCRNN's windows, or a .csv of speeds",
+    epochs=6,
+)
+LABELS = NodeTask("labels", SEVERAL, suit=suit_nodes.suited)
+CLASSES = NodeTask("classes", ONE, suit=suit_nodes.suited)
+FORECAST = TrafficTask("forecast", SPEEDS, suit=suit_traffic.suited)
+
+TASKS: dict[str, Task] = {
+    task.name: task for task in (PPI, REDDIT, METR_LA, LABELS, CLASSES, FORECAST)
+}
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A task for data that named none, the data, and the reason in one line."""
+
+    task: Task
+    dataset: Any
+    words: str
+
+
+def task_named(name: str) -> Task:
+    """The task of that name. Raises SettingsError if there is none."""
+    expect_choice("task", name, tuple(TASKS))
+    return TASKS[name]
+
+
+def choose(data: str | Path | Any, layers: Sequence[Layer] = ()) -> Chosen:
+    """The task that fits data: a path in any layout, or a dataset.
+
+    Data that have every count of one of the paper's sets are that set. Any other graph is `labels`
+    or `classes`, by what its labels are; speeds of sensors are `forecast`.
+    layers : settings asked for, of which some say how files are read.
+    Raises DataError, SettingsError.
+    """
+    if not isinstance(data, str | Path):
+        dataset = data
+    elif look(data) == "traffic":
+        dataset = FORECAST.load(str(data), FORECAST.settings(*layers))
+    else:
+        path, settings = Path(data), CLASSES.settings(*layers)
+        dataset = CLASSES.read_any(path, settings, multi_label=None)
+    of_family = [task for task in TASKS.values() if task.family == dataset.family]
+    for task in of_family:
+        if task.is_paper_data(dataset):
+            if isinstance(data, str | Path):  # the task's own reader says which copy it is
+                dataset = task.load(str(data), task.settings(*layers))
+            return Chosen(task, dataset, f"task: {task.name} (these are the paper's data)")
+    fitting = FORECAST if FORECAST in of_family else LABELS if dataset.multi_label else CLASSES
+    return Chosen(fitting, dataset, f"task: {fitting.name} (the data have {fitting.what})")
+
+
+def task_of(folder: RunFolder) -> Task:
+    """The task of the run in `folder`. Raises DataError if there is none."""
+    return task_named(folder.read_settings()["settings"]["task"])
+
+
+def open_run(path: str | Path, device: str = "auto") -> OpenedRun:
+    """The run in the folder `path`, finished or not, to be asked: a NodeRun or a TrafficRun.
+
+    Raises DataError if there is no run.
+    """
+    folder = RunFolder(Path(path).expanduser())
+    return task_of(folder).opened(folder, device)

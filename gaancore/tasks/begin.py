@@ -1,0 +1,118 @@
+"""From data and settings to a run that is about to train: a new one, or one that goes on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gaancore.errors import SettingsError
+from gaancore.system.paths import user_path
+from gaancore.tasks import Task, choose, task_named
+from gaancore.train.choices import Layer, differences, with_changes
+from gaancore.train.run import Run
+from gaancore.train.run_folder import FolderTakenError, RunFolder
+
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run, its task, and what was chosen for the user, a line each."""
+
+    run: Run
+    task: Task
+    lines: tuple[str, ...] = ()
+
+
+def begin(
+    data: str | Path | Any = None,
+    *,
+    task: str | None = None,
+    out: str | Path | None = None,
+    device: str = "auto",
+    prefetch: int = 2,
+    layers: Sequence[Layer] = (),
+) -> Begun:
+    """A new run in a folder of its own.
+
+    data   : a path in any layout, a dataset, or None for the task's data in the user's data folder,
+             else its built-in look-alike.
+    task   : by default what fits the data (see `choose`); without data `ppi`.
+    out    : folder, by default runs/TASK-MODEL-VARIANT-seedN, with a number where that is taken.
+    layers : settings asked for, weakest first.
+    Raises SettingsError, DataError.
+    """
+    lines: list[str] = []
+    named = frozenset(name for _, changes in layers for name in changes)
+    if task is None and data is not None:
+        chosen = choose(data, layers)
+        what, dataset = chosen.task, chosen.dataset
+        lines.append(chosen.words)
+    else:
+        what = task_named(task or "ppi")
+        in_memory = data is not None and not isinstance(data, str | Path)
+        path = None if data is None else str(data)
+        dataset = data if in_memory else what.load(path, what.settings(*layers))
+    settings, words = what.settled(dataset, *layers, named=named)
+    if words is not None:
+        lines.append(words)
+    where = iter([user_path(out)]) if out else _free_names(settings)
+    run = what.run(settings, dataset, RunFolder(next(where)), device, prefetch)
+    while True:
+        try:
+            run.start()
+            return Begun(run, what, tuple(lines))
+        except FolderTakenError:
+            if out:
+                raise
+            run.folder = RunFolder(next(where))
+
+
+def _free_names(settings: Any) -> Iterator[Path]:
+    """runs/TASK-MODEL-VARIANT-seedN, then with a number behind it; only those that are free."""
+    name = f"{settings.task}-{settings.model}-{settings.variant}-seed{settings.seed}"
+    number = 1
+    while True:
+        path = RUNS / (name if number == 1 else f"{name}-{number}")
+        if not path.exists():
+            yield path
+        number += 1
+
+
+def resume(
+    path: str | Path,
+    data: str | Any = None,
+    *,
+    device: str = "auto",
+    prefetch: int = 2,
+    layers: Sequence[Layer] = (),
+) -> Begun:
+    """The run in folder `path`, from its last saved step on, with the same bits as if it had never
+    stopped.
+
+    data   : the run's data, if they have moved or came from memory.
+    layers : settings that the user names again: they must be the run's, except for `epochs`, which
+             may be another number.
+    Raises SettingsError if a setting or the data differ, DataError if there is no run.
+    """
+    folder = RunFolder(user_path(path))
+    what = task_named(folder.read_settings()["settings"]["task"])
+    settings, facts = what.stored(folder)
+    asked = with_changes(settings, *layers)
+    if changed := differences(replace(settings, epochs=asked.epochs), asked):
+        raise SettingsError(
+            f"{folder.path}: a resumed run keeps its settings, but these differ: "
+            + "; ".join(changed)
+        )
+    in_memory = data is not None and not isinstance(data, str | Path)
+    dataset = data if in_memory else what.load_again(folder, settings, facts, data)
+    run = what.run(settings, dataset, folder, device, prefetch)
+    if run.data_facts["checksum"] != facts["checksum"]:
+        raise SettingsError(
+            f"{folder.path}: the data has changed since the run began (checksum "
+            f"{run.data_facts['checksum']}, then {facts['checksum']}); give it the same files"
+        )
+    run.resume()
+    if asked.epochs != settings.epochs:
+        run.set_epochs(asked.epochs)
+    return Begun(run, what)

@@ -1,0 +1,87 @@
+"""Tasks that classify nodes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from gaancore.data import load_nodes
+from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.paper import paper_data
+from gaancore.nn.module import Module
+from gaancore.tasks.task import Task
+from gaancore.train.choices import Layer
+from gaancore.train.nodes import words
+from gaancore.train.nodes.build import build_model
+from gaancore.train.nodes.run import ClassifierRun
+from gaancore.train.nodes.settings import NodeSettings, task_settings
+from gaancore.train.run_folder import RunFolder
+from gaancore.trained.nodes import NodeRun
+
+
+@dataclass(frozen=True)
+class NodeTask(Task):
+    """Classifies nodes.
+
+    load_data : reads the paper's data; None for data of one's own, in whatever layout.
+    make      : makes the look-alike of the paper's data.
+    """
+
+    family: ClassVar[str] = "nodes"
+    words: ClassVar[ModuleType] = words
+
+    load_data: Callable[..., NodeDataset] | None = None
+    make: Callable[[], NodeDataset] | None = None
+
+    def settings(self, *layers: Layer) -> NodeSettings:
+        self.expect(layers)
+        return task_settings(self.name, *layers)
+
+    def read(self, path: Path, settings: NodeSettings) -> NodeDataset:
+        s = settings
+        options: dict[str, Any] = {
+            "self_loops": s.self_loops,
+            "unflagged": s.unflagged,
+            "nan": s.nan,
+        }
+        if self.load_data is not None:
+            return self.load_data(path, **options)
+        return self.read_any(path, s, multi_label=s.multi_label)
+
+    def read_any(self, path: Path, s: NodeSettings, multi_label: bool | None) -> NodeDataset:
+        """Data of one's own, with one class or several labels a node as the files say."""
+        return load_nodes(
+            path,
+            name=path.name,
+            multi_label=multi_label,
+            self_loops=s.self_loops,
+            unflagged=s.unflagged,
+            nan=s.nan,
+            split_shares=s.split_shares if any(s.split_shares) else None,
+            split_seed=s.split_seed,
+        )
+
+    def look_alike(self) -> NodeDataset:
+        assert self.make is not None
+        return self.make()
+
+    def shortened(self, settings: NodeSettings) -> NodeSettings:
+        every = settings.validate_every if settings.validate_every >= 0 else 0
+        return replace(super().shortened(settings), validate_every=every)
+
+    def kept(self, settings: NodeSettings, dataset: NodeDataset) -> NodeSettings:
+        return settings
+
+    def run(
+        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int
+    ) -> ClassifierRun:
+        return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch)
+
+    def opened(self, folder: RunFolder, device: str) -> NodeRun:
+        s, facts = self.stored(folder)
+        return NodeRun(folder, s, facts, lambda p: self.load_again(folder, s, facts, p), device)
+
+    def paper_model(self, settings: NodeSettings) -> Module:
+        data = paper_data(self.name)
+        return build_model(settings, data["num_features"], data["num_classes"])

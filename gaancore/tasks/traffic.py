@@ -1,0 +1,68 @@
+"""Tasks that forecast the speeds of sensors."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+from gaancore.data import load_metr_la, synthetic_traffic
+from gaancore.data.traffic.batches import WIDTHS
+from gaancore.data.traffic.dataset import TrafficDataset
+from gaancore.nn.module import Module
+from gaancore.system.paths import user_path
+from gaancore.tasks.task import Task
+from gaancore.train.choices import Layer, with_changes
+from gaancore.train.nodes.build import build_forecaster
+from gaancore.train.run_folder import RunFolder
+from gaancore.train.traffic import words
+from gaancore.train.traffic.forecaster import with_known_features
+from gaancore.train.traffic.run import ForecastRun
+from gaancore.train.traffic.settings import ForecastSettings
+from gaancore.trained.traffic import TrafficRun
+
+SYNTHETIC_DAYS = 3
+
+
+@dataclass(frozen=True)
+class TrafficTask(Task):
+    """Forecasts the speeds of sensors."""
+
+    family: ClassVar[str] = "traffic"
+    words: ClassVar[ModuleType] = words
+
+    def settings(self, *layers: Layer) -> ForecastSettings:
+        self.expect(layers)
+        return with_changes(ForecastSettings(task=self.name), *layers)
+
+    def read(self, path: Path, settings: ForecastSettings) -> TrafficDataset:
+        s = settings
+        return load_metr_la(
+            path,
+            graph=s.graph or None,
+            sensor_ids=s.sensor_ids or None,
+            start=s.start or None,
+            graph_kind=s.graph_kind,
+            self_loops=s.self_loops,
+            null_value=s.null_reading,
+        )
+
+    def look_alike(self) -> TrafficDataset:
+        return synthetic_traffic(num_days=SYNTHETIC_DAYS)
+
+    def kept(self, settings: ForecastSettings, dataset: TrafficDataset) -> ForecastSettings:
+        files = (settings.graph, settings.sensor_ids)
+        graph, sensor_ids = (str(user_path(file).absolute()) if file else "" for file in files)
+        settings = replace(settings, graph=graph, sensor_ids=sensor_ids)
+        return with_known_features(settings, dataset)
+
+    def run(
+        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int
+    ) -> ForecastRun:
+        return ForecastRun(settings, dataset, folder, device)
+
+    def opened(self, folder: RunFolder, device: str) -> TrafficRun:
+        s, facts = self.stored(folder)
+        return TrafficRun(folder, s, facts, lambda p: self.load_again(folder, s, facts, p), device)
+
+    def paper_model(self, settings: ForecastSettings) -> Module:
+        return build_forecaster(settings, 1 + WIDTHS["time_of_day"])

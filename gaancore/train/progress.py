@@ -1,0 +1,41 @@
+"""How far a run is, what it reports, and how it is asked to stop."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+@dataclass
+class Progress:
+    """Where a run stands, beside weights and moments. Floats survive JSON exactly."""
+
+    step: int = 0
+    best_step: int = 0
+    empty_steps: int = 0  # whose targets were all missing: nothing was learned from them
+    seconds: float = 0.0
+    loss_sum: float = 0.0  # this and what follows: since the last validation
+    loss_count: int = 0
+    edges: int = 0
+    training_seconds: float = 0.0
+
+
+@dataclass
+class Watcher:
+    """What a caller may look at and ask for while a run goes on; the command line fills it in."""
+
+    on_step: Callable[[dict[str, Any]], None] = lambda facts: None
+    on_validation: Callable[[dict[str, Any]], None] = lambda line: None
+    stop_requested: Callable[[], bool] = lambda: False
+
+
+class Validation(NamedTuple):
+    """What a task found on its validation part: `score` is to grow, `scores` are for people and
+    the record, `logged` is what else a line of the log says."""
+
+    score: float
+    scores: dict[str, Any]
+    logged: dict[str, Any]
+
+
+class RunInterrupt(Exception):  # noqa: N818 (asked for, not an error)
+    """The caller asked to stop; the state is saved and the run can be resumed."""

@@ -1,0 +1,67 @@
+"""The files of a run as types: what settings.json, log.jsonl and record.json hold.
+
+`schema` counts their versions. Version 0, without the key, is that of gaancore 0.1; its files are
+read like version 1's, which differs by this key and by `waiting_share` in the log of every task.
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+SCHEMA = 1
+
+
+class DataFacts(TypedDict):
+    """Of a dataset's `facts()`, what every run relies on; the rest is the dataset's own."""
+
+    kind: str  # "real" or "synthetic"
+    path: str | None  # None: built in, or given from memory
+    checksum: str
+    notes: list[str]
+
+
+class SettingsFile(TypedDict):
+    """settings.json: what was asked for, written first."""
+
+    schema: int
+    settings: dict[str, Any]
+    data: DataFacts
+
+
+class LogLine(TypedDict):
+    """A line of log.jsonl: one validation. A task adds its own keys."""
+
+    step: int
+    epoch: float
+    loss: float  # mean of the steps since the last validation
+    validation: dict[str, Any]  # the task's scores
+    lr: float
+    best: bool
+    waiting_share: float  # of the training time, waiting for batches
+    edges_per_second: int
+    seconds: float
+    rss_mb: float
+
+
+class Record(TypedDict):
+    """record.json: the outcome, written last. `test` and `validation` are of the best weights."""
+
+    schema: int
+    task: str
+    model: str
+    variant: str
+    seed: int
+    device: str
+    num_parameters: int
+    data: DataFacts
+    epochs: float
+    steps: int
+    best_epoch: float
+    best_step: int
+    stopped_early: bool
+    validation: dict[str, Any]
+    test: dict[str, Any]
+    seconds: float
+    peak_rss_mb: float
+    settings: dict[str, Any]
+    versions: dict[str, str]
+    majority: NotRequired[dict[str, Any]]  # where nodes are classified
+    baselines: NotRequired[dict[str, Any]]  # of forecasts: guesses, by name

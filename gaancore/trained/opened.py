@@ -1,0 +1,71 @@
+"""What every opened run can tell, whatever it has learned."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gaancore.array import resolve_device
+from gaancore.errors import DataError, SettingsError
+from gaancore.system.disk import read_json
+from gaancore.train.record import DataFacts, LogLine, Record
+from gaancore.train.run_folder import RunFolder
+
+
+class OpenedRun:
+    """A run in its folder, finished or not, with its best weights so far.
+
+    path     : the folder. settings: the run's, frozen. facts: what it wrote down about its data.
+    load     : gives the run's own data, from a path if the files have moved.
+    device   : `auto` (a GPU if one works), `cpu` or `cuda:N`.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        settings: Any,
+        facts: DataFacts,
+        load: Callable[[str | None], Any],
+        device: str = "auto",
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.facts = facts
+        self.device = resolve_device(device)
+        self._load = load
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    @property
+    def record(self) -> Record:
+        """What came out, as in record.json. Raises DataError if the run has not finished."""
+        if not self.folder.record_file.exists():
+            raise DataError(f"{self.path}: the run has not finished; resume it")
+        return read_json(self.folder.record_file)
+
+    @property
+    def log(self) -> list[LogLine]:
+        """A line for each validation so far. Raises DataError if the file is damaged."""
+        return self.folder.read_log()
+
+    @cached_property
+    def dataset(self) -> Any:
+        """The run's own data, read again. Raises DataError if it is gone, SettingsError if it has
+        changed."""
+        return self.own_data(None)
+
+    def own_data(self, path: str | None) -> Any:
+        """The same, from `path` if the files have moved."""
+        dataset = self._load(path)
+        if (found := dataset.facts()["checksum"]) != self.facts["checksum"]:
+            raise SettingsError(
+                f"{self.path}: the data has changed since the run began (checksum {found}, then "
+                f"{self.facts['checksum']}); give it the same files"
+            )
+        return dataset
+
+    def __repr__(self) -> str:
+        s = self.settings
+        return f"{type(self).__name__}({str(self.path)!r}: {s.model}, task {s.task}, seed {s.seed})"
