@@ -7,16 +7,16 @@ import click
 from gaancore.data.nodes.missing import Nan
 from gaancore.system.process import prepare_process
 
-from .classifier import classifier_options, open_classifier
+from .asked import graph_options, open_classifier
 from .options import process_options
 from .out_file import number_rows, out_file, say_written, write_result
 
 
-@click.command(short_help="Write what a hidden layer of a run puts out for every node.")
-@classifier_options
+@click.command(short_help="Write the output of a hidden layer for every node.")
+@graph_options
 @click.option(
     "--layer", type=int, metavar="L",
-    help="Hidden layer, from 1.  [default: the last, from which the head makes the logits]",
+    help="Hidden layer, from 1.  [default: the last, which the head reads]",
 )  # fmt: skip
 @click.option(
     "--out", metavar="FILE", default="embeddings.npz", show_default=True,
@@ -28,16 +28,17 @@ def embed(
 ) -> int:
     """Embeddings of every node, under its own id, by the best weights of the run in folder RUN.
 
-    They are the output of an aggregator (of fnn: of a hidden layer), after its activation and
-    without dropout, from whole neighbourhoods. Columns of the .csv: node_id, h0, h1, ... Edges and
-    features are enough for a graph of your own, as for `gaancore predict`.
+    An embedding is the output of an aggregator (fnn: of a hidden layer), after its activation and
+    without dropout, from the whole neighbourhood. Columns of the .csv: node_id, h0, h1, ... Your
+    own graph needs only edges and features, as for `gaancore predict`.
     """
     prepare_process(options["threads"])
     target = out_file(out)
-    classifier, inputs = open_classifier(run, data, nan, options["device"])
-    found = classifier.embeddings(inputs, layer)
+    opened = open_classifier(run, options["device"])
+    inputs = opened.inputs(data, nan=nan)
+    found = opened.embed(inputs, layer=layer)
     rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
     header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]
     write_result(target, {"node_ids": inputs.node_ids, "embeddings": found}, header, rows)
-    say_written(target, f"{len(found):,} nodes, {found.shape[1]:,} numbers each", inputs)
+    say_written(target, f"{len(found):,} nodes, {found.shape[1]:,} numbers each", inputs.notes)
     return 0

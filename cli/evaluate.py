@@ -1,27 +1,18 @@
 """`gaancore evaluate`."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 import click
 from rich.table import Table
 
-from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION
-from gaancore.errors import SettingsError
-from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.train.choices import with_changes
-from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.run import ForecastRun
+from gaancore.tasks import open_run, task_named
+from gaancore.trained.nodes import SPLITS, NodeRun
 
-from .data import open_run
+from .asked import expect_asked_of
 from .options import process_options
-from .show import Display, print_whole
-from .words import words_for
-
-SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
+from .show import Display, print_whole, score_table
 
 
 @click.command(short_help="Score the best weights of a run.")
@@ -32,7 +23,8 @@ SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
 )  # fmt: skip
 @click.option(
     "--split", "splits", type=click.Choice(tuple(SPLITS)), multiple=True,
-    default=("validation", "test"), show_default=True, help="May be repeated.",
+    default=("validation", "test"), show_default=True,
+    help="Which nodes or windows to score; repeatable.",
 )  # fmt: skip
 @click.option(
     "--eval-fanouts", metavar="S1,S2",
@@ -54,57 +46,33 @@ def evaluate(
 ) -> int:
     """Score the best weights of the run in folder RUN, as its validations did.
 
-    Whole neighbourhoods are gone through layer by layer, a few rows at a time, in memory that does
-    not depend on how many there are. Each split sees what it may see: training nodes themselves;
-    for validation also the validation nodes; for test everything. Traffic is scored over all
-    windows of the split, in the data's units, and so are the guesses beside it.
+    Whole neighbourhoods are computed layer by layer, a few rows at a time, so memory does not grow
+    with their size. Each split sees what it may see: training nodes only their own graph,
+    validation nodes also training nodes, test nodes everything. Traffic is scored over all windows
+    of the split, in the data's units, beside guesses that learn nothing.
 
-    --per-class adds, for each split, a line for each class or label, by its name where the data
-    has names: precision, the share that is right of the nodes it is predicted of; recall, the share
-    that is found of the nodes that have it; F1, the harmonic mean of both, whose mean over the
-    classes is macro-F1; support, the number of nodes that have it. What would be 0 / 0 is 0:
-    precision of a class that is never predicted, recall of one that no node has.
+    --per-class adds a line for each class or label. Precision: the fraction of predicted nodes that
+    are correct. Recall: the fraction of true nodes that are found. F1: their harmonic mean; its
+    mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0.
     """
     prepare_process(options["threads"])
-    folder = RunFolder(user_path(run))
-    if per_class and folder.read_settings()[0].task == "metr-la":
-        raise SettingsError(
-            f"--per-class: {folder.path} is a run of task metr-la, which has no classes; "
-            "leave it out"
-        )
-    opened = open_run(folder, options["data"], options["device"], options["prefetch"])
-    if eval_fanouts is not None:
-        change = ("--eval-fanouts", {"eval_fanouts": eval_fanouts})
-        opened.settings = with_changes(opened.settings, change)
-    opened.load_best()
-    scores = {name: _score(opened, name, per_class) for name in splits}
-    if isinstance(opened, ForecastRun):
-        for name in splits:
-            guesses = opened.baselines(name).items()
-            scores |= {f"{guess} on {name}": found for guess, found in guesses}
-    kind = opened.data_facts["kind"]
+    opened = open_run(run, options["device"])
+    extra = {"eval_fanouts": eval_fanouts, "per_class": per_class}
+    asked = {name: value for name, value in extra.items() if value}
+    expect_asked_of(opened, "classify nodes", NodeRun, asked)
+    scores = opened.evaluate(splits, data=options["data"], **asked)
+    facts = opened.facts
     if as_json:
-        click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))
+        click.echo(json.dumps({"run": run, "data": facts["kind"], **scores}, indent=2))
         return 0
     display = Display(quiet=False)
-    print_whole(display.console, words_for(opened.settings.task).table(scores))
+    words = task_named(opened.settings.task).words
+    print_whole(display.console, score_table(words, scores))
     for name, found in scores.items() if per_class else ():
         print_whole(display.console, _class_table(name, found["per_class"]))
-    if kind == "synthetic":
-        display.say(" ".join(opened.data_facts["notes"]))
+    if facts["kind"] == "synthetic":
+        display.say(" ".join(facts["notes"]))
     return 0
-
-
-def _score(run: ClassifierRun | ForecastRun, split: str, per_class: bool) -> dict[str, Any]:
-    if isinstance(run, ForecastRun):
-        return run.score(split)
-    counts = run.counts(SPLITS[split])
-    scores = asdict(counts.scores())
-    if per_class:
-        names = run.dataset.class_names or range(run.dataset.num_classes)
-        found = zip(names, counts.per_class(), strict=True)
-        scores["per_class"] = [{"class": name, **asdict(of_class)} for name, of_class in found]
-    return scores
 
 
 def _class_table(split: str, classes: list[dict[str, Any]]) -> Table:

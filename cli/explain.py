@@ -15,13 +15,13 @@ from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
 from gaancore.train.nodes.explain import arc_attention, node_gates
 
-from .classifier import classifier_options, open_classifier
+from .asked import graph_options, open_classifier
 from .options import process_options
 from .out_file import layer_rows, out_file, say_written, write_result
 
 
 @click.command(short_help="Write the gates or attention weights of a run, node by node.")
-@classifier_options
+@graph_options
 @click.option(
     "--what", type=click.Choice(("gates", "attention")), default="gates", show_default=True,
     help="gates: one number for each node and head, of a gaan. attention: one for each arc into "
@@ -30,7 +30,7 @@ from .out_file import layer_rows, out_file, say_written, write_result
 @click.option(
     "--nodes", metavar="IDS",
     help="Ids as in the data, with commas between; or a file, each line of which begins with one; "
-    "or `all`.  [default: all for gates; attention has to be told]",
+    "or `all`.  [default: all for gates; required for attention]",
 )  # fmt: skip
 @click.option("--layer", type=int, metavar="L", help="This layer alone, from 1.  [default: all]")
 @click.option(
@@ -65,17 +65,19 @@ def explain(
     target = out_file(out or f"{what}.csv")
     if nodes is None and what == "attention":
         raise SettingsError(
-            "--nodes: attention has a number for each arc, head and layer; name the nodes, or say "
-            "--nodes all"
+            "nodes: required for attention, which has a number for each arc, head and layer; name "
+            "the nodes, or say all"
         )
-    classifier, inputs = open_classifier(run, data, nan, options["device"])
+    opened = open_classifier(run, options["device"])
+    inputs = opened.inputs(data, nan=nan)
     rows = _rows_of(nodes, inputs)
+    ids: dict[str, np.ndarray]
     if what == "gates":
-        layers = node_gates(classifier, inputs, rows, layer)
+        layers = node_gates(opened.classifier, inputs, rows, layer)
         ids = {"node_id": inputs.node_ids[rows]}
         size = f"gates of {rows.size:,} nodes"
     else:
-        found = arc_attention(classifier, inputs, rows, layer)
+        found = arc_attention(opened.classifier, inputs, rows, layer)
         layers = found.layers
         ids = {
             "node_id": inputs.node_ids[found.targets],
@@ -87,7 +89,7 @@ def explain(
     heads = range(1, 1 + max(values.shape[1] for values in layers.values()))
     header = [*ids, "layer", *(f"head{k}" for k in heads)]
     write_result(target, arrays, header, layer_rows(list(ids.values()), layers))
-    say_written(target, f"{size}, layer {' and '.join(map(str, layers))}", inputs)
+    say_written(target, f"{size}, layer {' and '.join(map(str, layers))}", inputs.notes)
     return 0
 
 
@@ -101,8 +103,8 @@ def _rows_of(nodes: str | None, inputs: NodeInputs) -> np.ndarray:
         ids = [name.strip() for name in nodes.split(",")]
     ids = [name for name in ids if name]
     if not ids:
-        raise SettingsError(f"--nodes: no ids in {nodes!r}")
+        raise SettingsError(f"nodes: no ids in {nodes!r}")
     try:
         return inputs.rows_of(ids)
     except DataError as error:
-        raise DataError(f"--nodes: {error}") from None
+        raise DataError(f"nodes: {error}") from None

@@ -6,21 +6,17 @@ from typing import Any
 
 import click
 
-from gaancore.data import TrafficDataset
-from gaancore.errors import SettingsError
 from gaancore.system.disk import write_whole
-from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.forecaster import load_forecaster
+from gaancore.trained.traffic import TrafficRun
 
-from .data import load_again
+from .asked import open_as
 from .options import process_options
 from .out_file import writable_file
 
 
 @click.command(short_help="Forecast the steps after the last row of the data.")
-@click.option("--run", "run", metavar="RUN", required=True, help="Folder of a METR-LA run.")
+@click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",
     help="Speeds of the same sensors, up to now.  [default: the run's own data]",
@@ -31,29 +27,26 @@ from .out_file import writable_file
 )  # fmt: skip
 @process_options
 def forecast(run: str, out: str, **options: Any) -> int:
-    """Forecast from the latest window, with the best weights of RUN, in the data's units.
+    """Forecast from the latest window, with the best weights of the run in folder RUN.
 
-    The file has the time of each step (or its number, where the data have no times) and a column
-    for each sensor under its own id. The readings are scaled as in training.
+    The file has the time of each step (its number, where the data have no times) and a column for
+    each sensor under its own id, in the data's units. Readings are scaled as in training.
     """
     prepare_process(options["threads"])
-    folder, target = RunFolder(user_path(run)), writable_file(out)
-    dataset = load_again(folder, options["data"])
-    if not isinstance(dataset, TrafficDataset):
-        raise SettingsError(f"{folder.path}: not a run of task metr-la, which does not forecast")
-    forecaster = load_forecaster(folder, dataset, options["device"])
-    if warning := forecaster.scaler.foreign_units(dataset):
+    target = writable_file(out)
+    opened = open_as(TrafficRun, run, options["device"], "forecast")
+    found = opened.forecast(options["data"])
+    for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    speeds = forecaster.latest()
-    ahead = dataset.continued(len(speeds))
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["step" if ahead.times is None else "time", *dataset.sensor_ids])
-    for step, row in enumerate(speeds):
-        at = step + 1 if ahead.times is None else ahead.times[dataset.num_steps + step]
-        rows.writerow([at, *(f"{speed:.4f}" for speed in row)])
+    rows.writerow(["step" if found.times is None else "time", *found.sensor_ids])
+    steps = range(1, len(found.speeds) + 1) if found.times is None else found.times
+    for step, row in zip(steps, found.speeds, strict=True):
+        rows.writerow([step, *(f"{speed:.4f}" for speed in row)])
     write_whole(target, text.getvalue().encode())
-    click.echo(f"written: {target}: {speeds.shape[0]} steps of {speeds.shape[1]} sensors")
-    if dataset.kind == "synthetic":
-        click.echo(" ".join(dataset.notes))
+    num_steps, num_sensors = found.speeds.shape
+    click.echo(f"written: {target}: {num_steps} steps of {num_sensors} sensors")
+    if opened.facts["kind"] == "synthetic":
+        click.echo(" ".join(opened.facts["notes"]))
     return 0

@@ -6,49 +6,57 @@ from typing import Any
 import click
 from rich.table import Table
 
-from gaancore.data.summary import summarize_nodes, summarize_traffic
-from gaancore.data.traffic.dataset import TrafficDataset
-from gaancore.train.run_folder import default_settings
+from gaancore.tasks import TASKS, Task, choose, task_named
 
-from .data import TASKS, load
 from .options import debug_option
 from .show import Display, print_whole
 
 
-@click.command(short_help="Look a dataset over before anything is trained on it.")
+@click.command(short_help="Describe a dataset before training on it.")
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
-    "--task", type=click.Choice(TASKS), default="ppi", show_default=True,
-    help="What kind of data DATA is: several labels a node (ppi), one class a node (reddit) or "
-    "speeds along roads (metr-la).",
+    "--task", type=click.Choice(tuple(TASKS)),
+    help="The task whose reader to use.  [default: what fits DATA, else ppi]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
 @debug_option
-def info(data: str | None, task: str, as_json: bool) -> int:
+def info(data: str | None, task: str | None, as_json: bool) -> int:
     """Counts, degrees, splits, features and labels of DATA, in any layout that train takes.
 
-    What training would refuse is an error here too, but for nodes that no split claims (mere
-    neighbours) and features that are NaN (taken as 0): those are counted. Without DATA: what train
-    would take.
+    What training would refuse is an error here too, except for nodes in no split (they count as
+    neighbours only) and features that are NaN (they count as 0). Without DATA: what train would
+    take.
     """
-    lenient = {} if task == "metr-la" else {"unflagged": "context", "nan": "zero"}
-    dataset = load(data, default_settings(task, ("gaancore info", lenient)))
-    if isinstance(dataset, TrafficDataset):
-        facts, rows = summarize_traffic(dataset), _traffic_rows
-    else:
-        facts, rows = summarize_nodes(dataset), _node_rows
-    about = {"data": dataset.path, "kind": dataset.kind, **facts, "notes": list(dataset.notes)}
+    what, dataset = _read(data, task)
+    facts = what.summarize(dataset)
+    rows = {"nodes": _node_rows, "traffic": _traffic_rows}[dataset.family]
+    about = {
+        "data": dataset.path,
+        "kind": dataset.kind,
+        "task": what.name,
+        **facts,
+        "notes": list(dataset.notes),
+    }
     if as_json:
         click.echo(json.dumps(about, indent=2))
         return 0
     display = Display(quiet=False)
     table = Table("what", "found", title=dataset.path or "built-in, SYNTHETIC")
+    table.add_row("task", what.name)
     for name, found in rows(facts):
         table.add_row(name, found)
     print_whole(display.console, table)
     for note in dataset.notes:
         display.say(f"note: {note}")
     return 0
+
+
+def _read(data: str | None, task: str | None) -> tuple[Task, Any]:
+    if task is None and data is not None:
+        chosen = choose(data, lenient=True)
+        return chosen.task, chosen.dataset
+    what = task_named(task or "ppi")
+    return what, what.load(data, what.settings(("", what.lenient)))
 
 
 def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:

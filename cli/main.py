@@ -28,6 +28,9 @@ from .sample import sample
 from .synth import synth
 from .train import train
 
+# arguments below that an option sets under another name
+ALSO = {"shares": ("split", "split_shares"), "split": ("split_shares",), "seed": ("split_seed",)}
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="gaancore")
@@ -36,21 +39,21 @@ def gaancore() -> None:
 
     \b
     gaancore train --task ppi                  a first run: needs no data, takes a minute
-    gaancore train --task ppi --data FOLDER    your copy of PPI, in any public layout
+    gaancore train --data FOLDER               your own graph or sensors: the data decide
     gaancore train --task metr-la              forecast traffic, on a built-in road network
     gaancore evaluate runs/NAME                score a finished run again
-    gaancore predict runs/NAME --data NEW.npz  what it says of every node, without labels
+    gaancore predict runs/NAME --data NEW.npz  classes of every node of a new graph
     gaancore explain runs/NAME                 gates, or attention weights, of every node
-    gaancore embed runs/NAME                   what a hidden layer puts out, for every node
-    gaancore forecast --run runs/NAME          the hour after the last row of the data
+    gaancore embed runs/NAME                   embeddings of every node
+    gaancore forecast runs/NAME                the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of learning, gates, forecasts
     gaancore download ppi                      a public copy, to where train finds it
-    gaancore info FOLDER                       what is in a dataset, before it is trained on
-    gaancore convert FOLDER STORE              a large graph, put in order on disk once
+    gaancore info FOLDER                       what is in a dataset
+    gaancore convert FOLDER STORE              a large graph, memory-mapped from then on
     gaancore sample STORE                      what a sampled batch needs: the paper's Table 1
     gaancore reproduce main --data FOLDER      a table of the paper, beside the paper's numbers
     gaancore params                            every parameter count, beside the paper's
-    gaancore doctor                            is this installation well, is there a GPU
+    gaancore doctor                            check the installation, look for a GPU
     """
 
 
@@ -87,7 +90,7 @@ def main() -> None:
     except UserError as error:
         if debug:
             traceback.print_exc()
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {_with_option(str(error))}", err=True)
         sys.exit(2)
     except MemoryError as error:
         if debug:
@@ -99,3 +102,17 @@ def main() -> None:
         )
         sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_option(message: str) -> str:
+    """A message that begins with the name of an argument, with the command's option for it.
+
+    What lies below the command line names arguments, because a Python user has no options.
+    """
+    name, colon, rest = message.partition(": ")
+    command = gaancore.commands.get(next(iter(sys.argv[1:]), ""))
+    for parameter in command.params if command else ():
+        if colon and name in (parameter.name, *ALSO.get(parameter.name or "", ())):
+            option = parameter.opts[-1] if isinstance(parameter, click.Option) else name
+            return f"{option}: {rest}"
+    return message

@@ -11,7 +11,6 @@ from typing import Any
 import click
 import numpy as np
 
-from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import SettingsError
 from gaancore.system.disk import writing_whole
 from gaancore.system.paths import user_path
@@ -91,8 +90,8 @@ def number_rows(
         yield from zip(names, values[part].astype(str).tolist(), strict=True)
 
 
-def say_written(path: Path, what: str, inputs: NodeInputs) -> None:
-    """The last lines of a command: what is in the file, and what is to know of the graph."""
+def say_written(path: Path, what: str, notes: Sequence[str]) -> None:
+    """The last lines of a command: what is in the file, and what was assumed about the graph."""
     click.echo(f"written: {path}: {what}")
-    for note in inputs.notes:
+    for note in notes:
         click.echo(f"note: {note}")

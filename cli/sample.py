@@ -6,13 +6,11 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
-from gaancore.data import TRAIN, NodeDataset
+from gaancore.data import TRAIN
 from gaancore.reproduce.sampling import PAPER_SIZES, SampledSizes, sampled_sizes
 from gaancore.system.process import prepare_process
-from gaancore.train.choices import with_changes
-from gaancore.train.nodes.settings import task_settings
+from gaancore.tasks import choose, task_named
 
-from .data import NODE_TASKS, load
 from .options import debug_option
 from .show import Display, print_whole, progress_bar
 
@@ -22,8 +20,8 @@ PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 @click.command(short_help="How large sampled neighbourhoods grow, merged and not.")
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
-    "--task", type=click.Choice(NODE_TASKS), default="reddit", show_default=True,
-    help="What kind of data DATA is.",
+    "--task", type=click.Choice(("reddit", "ppi", "labels", "classes")),
+    help="The task whose reader to use.  [default: what fits DATA, else reddit]",
 )  # fmt: skip
 @click.option("--fanouts", default=PAPER_FANOUTS, show_default=True, help="-1: all neighbours.")
 @click.option(
@@ -40,7 +38,7 @@ PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 @debug_option
 def sample(
     data: str | None,
-    task: str,
+    task: str | None,
     fanouts: str,
     num_seeds: int,
     repeats: int,
@@ -50,17 +48,21 @@ def sample(
 ) -> int:
     """The paper's Table 1: how many nodes a batch needs, with and without merging.
 
-    From each node of B_l, up to S neighbours are drawn without replacement; B_{l+1} is B_l and all
-    that were drawn. Merged, a node that is met twice counts once. Printed are the mean of |B_l|
-    over the draws, beside the paper's figures for Reddit, and the mean time of a draw on one
-    thread. DATA is a folder or file in any layout that --data of train takes; without it, Reddit
-    is looked for where train looks for it.
+    From each node of B_l, up to S neighbours are sampled without replacement; B_{l+1} is B_l and
+    all sampled neighbours. Merged, a node that is sampled twice counts once. The table has the mean
+    of |B_l| over the draws, beside the paper's figures for Reddit, and the mean time of a draw on
+    one thread. DATA is in any layout that train takes; without it, the command looks for Reddit
+    where train does.
     """
     prepare_process(1)
-    change = ("--fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
-    settings = with_changes(task_settings(task), change)
-    dataset = load(data, settings)
-    assert isinstance(dataset, NodeDataset)
+    change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
+    if task is None and data is not None:
+        chosen = choose(data, [change], lenient=True)
+        what, dataset = chosen.task, chosen.dataset
+    else:
+        what = task_named(task or "reddit")
+        dataset = what.load(data, what.settings(change))
+    settings = what.settings(change)
     graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
     sizes = []
     with progress_bar("sample", as_json) as progress:
@@ -75,7 +77,7 @@ def sample(
             )
             sizes.append(found)
             progress(len(sizes) / 2)
-    as_in_paper = (task, fanouts, num_seeds) == ("reddit", PAPER_FANOUTS, PAPER_SEEDS)
+    as_in_paper = (what.name, fanouts, num_seeds) == ("reddit", PAPER_FANOUTS, PAPER_SEEDS)
     if as_json:
         facts = {"data": dataset.kind, "path": dataset.path, "num_nodes": graph.num_nodes}
         rows = [

@@ -18,12 +18,10 @@ from rich.table import Table
 
 from gaancore.reproduce.jobs import last_validation
 from gaancore.reproduce.runs import TableRun
-from gaancore.train.nodes.run import ClassifierRun
+from gaancore.tasks import task_named
+from gaancore.tasks.begin import Begun
 from gaancore.train.progress import Watcher
 from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.run import ForecastRun
-
-from .words import words_for
 
 
 class Display:
@@ -47,15 +45,17 @@ class Display:
     def say(self, line: str) -> None:
         self.console.print(line)
 
-    def begin(self, run: ClassifierRun | ForecastRun) -> None:
+    def begin(self, begun: Begun) -> None:
         """What is trained on what, and where it goes."""
-        self.words = words_for(run.settings.task)
+        run, self.words = begun.run, begun.task.words
         data = run.data_facts
         synthetic = data["kind"] == "synthetic"
         if synthetic:
             self.say(data["notes"][0])
         if not self.quiet:
-            self.say(f"data: {data['path'] or 'built in'}: {self.words.data(data)}")
+            self.say(f"data: {data['path'] or _source(data)}: {self.words.data(data)}")
+            for line in begun.lines:
+                self.say(line)
             for note in [] if synthetic else data["notes"]:
                 self.say(f"note: {note}")
             s = run.settings
@@ -97,7 +97,7 @@ class Display:
     ) -> None:
         self.bar.stop()
 
-    def end(self, record: dict[str, Any], folder: RunFolder) -> None:
+    def end(self, record: Any, folder: RunFolder) -> None:
         """The closing table, or one line if quiet; what the scores do not mean comes last."""
         if self.quiet:
             self.say(f"{folder.path}: {self.words.result(record)}")
@@ -106,8 +106,8 @@ class Display:
         if record["data"]["kind"] == "synthetic":
             self.say(" ".join(record["data"]["notes"]))
 
-    def _sum_up(self, record: dict[str, Any], folder: RunFolder) -> None:
-        print_whole(self.console, self.words.table(self.words.rows(record)))
+    def _sum_up(self, record: Any, folder: RunFolder) -> None:
+        print_whole(self.console, score_table(self.words, self.words.rows(record)))
         self.say(
             f"best epoch {record['best_epoch']:g} of {record['epochs']:g}"
             f"{' (stopped early)' if record['stopped_early'] else ''}; "
@@ -117,6 +117,14 @@ class Display:
         self.say(f"written: {folder.record_file}")
         for doubt in self.words.doubts(record):
             self.say(doubt)
+
+
+def score_table(words: Any, scores: dict[str, dict[str, Any]]) -> Table:
+    """A line for each thing that was scored, as `words` (of a task) has it."""
+    table = Table(*words.columns(scores), caption=words.CAPTION)
+    for name, found in scores.items():
+        table.add_row(name, *words.cells(found))
+    return table
 
 
 def print_whole(console: Console, table: Table) -> None:
@@ -153,7 +161,7 @@ class JobsDisplay:
                     "", total=None, name=run.name, epoch=0.0, validated=""
                 )
             if line := last_validation(run):
-                words = words_for(run.settings.task).validated(line)
+                words = task_named(run.settings.task).words.validated(line)
                 self.bar.update(self.tasks[run.name], epoch=line["epoch"], validated=words)
 
     def ended(self, run: TableRun, outcome: str) -> None:
@@ -162,7 +170,7 @@ class JobsDisplay:
             self.bar.remove_task(self.tasks.pop(run.name))
         self.failed |= outcome not in ("done", "stopped")
         if outcome == "done":
-            outcome = words_for(run.settings.task).result(run.record())
+            outcome = task_named(run.settings.task).words.result(run.record())
         self.console.print(f"{run.name}: {outcome}")
 
     def __enter__(self) -> None:
@@ -192,6 +200,10 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
     task = bar.add_task("", total=1.0)
     with bar:
         yield lambda share: bar.update(task, completed=share)
+
+
+def _source(data: dict[str, Any]) -> str:
+    return "built in" if data["kind"] == "synthetic" else "from memory"
 
 
 def _memory(folder: RunFolder) -> str:

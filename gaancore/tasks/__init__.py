@@ -12,6 +12,7 @@ from typing import Any
 from gaancore.data import load_ppi, load_reddit, synthetic_ppi, synthetic_reddit
 from gaancore.data.look import look
 from gaancore.errors import expect_choice
+from gaancore.system.paths import user_path
 from gaancore.tasks.nodes import NodeTask
 from gaancore.tasks.task import Task
 from gaancore.tasks.traffic import TrafficTask
@@ -72,12 +73,15 @@ def task_named(name: str) -> Task:
     return TASKS[name]
 
 
-def choose(data: str | Path | Any, layers: Sequence[Layer] = ()) -> Chosen:
+def choose(
+    data: str | Path | Any, layers: Sequence[Layer] = (), *, lenient: bool = False
+) -> Chosen:
     """The task that fits data: a path in any layout, or a dataset.
 
     Data that have every count of one of the paper's sets are that set. Any other graph is `labels`
     or `classes`, by what its labels are; speeds of sensors are `forecast`.
-    layers : settings asked for, of which some say how files are read.
+    layers  : settings asked for, of which some say how files are read.
+    lenient : read what training would refuse, such as nodes without a label, if it can be read.
     Raises DataError, SettingsError.
     """
     if not isinstance(data, str | Path):
@@ -85,12 +89,15 @@ def choose(data: str | Path | Any, layers: Sequence[Layer] = ()) -> Chosen:
     elif look(data) == "traffic":
         dataset = FORECAST.load(str(data), FORECAST.settings(*layers))
     else:
-        path, settings = Path(data), CLASSES.settings(*layers)
-        dataset = CLASSES.read_any(path, settings, multi_label=None)
+        read = [("", CLASSES.lenient)] if lenient else []
+        settings = CLASSES.settings(*read, *layers)
+        dataset = CLASSES.read_any(user_path(data).absolute(), settings, multi_label=None)
     of_family = [task for task in TASKS.values() if task.family == dataset.family]
     for task in of_family:
         if task.is_paper_data(dataset):
-            if isinstance(data, str | Path):  # the task's own reader says which copy it is
+            if (
+                isinstance(data, str | Path) and not lenient
+            ):  # the task's own reader says which copy it is
                 dataset = task.load(str(data), task.settings(*layers))
             return Chosen(task, dataset, f"task: {task.name} (these are the paper's data)")
     fitting = FORECAST if FORECAST in of_family else LABELS if dataset.multi_label else CLASSES

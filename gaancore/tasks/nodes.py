@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from gaancore.data import load_nodes
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.paper import paper_data
+from gaancore.data.summary import summarize_nodes
 from gaancore.nn.module import Module
 from gaancore.tasks.task import Task
 from gaancore.train.choices import Layer
@@ -30,6 +31,7 @@ class NodeTask(Task):
 
     family: ClassVar[str] = "nodes"
     words: ClassVar[ModuleType] = words
+    lenient: ClassVar[dict[str, Any]] = {"unflagged": "context", "nan": "zero"}
 
     load_data: Callable[..., NodeDataset] | None = None
     make: Callable[[], NodeDataset] | None = None
@@ -69,6 +71,9 @@ class NodeTask(Task):
     def shortened(self, settings: NodeSettings) -> NodeSettings:
         every = settings.validate_every if settings.validate_every >= 0 else 0
         return replace(super().shortened(settings), validate_every=every)
+
+    def summarize(self, dataset: NodeDataset) -> dict[str, Any]:
+        return summarize_nodes(dataset)
 
     def kept(self, settings: NodeSettings, dataset: NodeDataset) -> NodeSettings:
         return settings

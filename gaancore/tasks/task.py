@@ -31,6 +31,7 @@ class Task(ABC):
     """
 
     family: ClassVar[str]
+    lenient: ClassVar[dict[str, Any]]  # settings that read as much of any data as can be read
     words: ClassVar[ModuleType]
 
     name: str
@@ -64,6 +65,10 @@ class Task(ABC):
     @abstractmethod
     def look_alike(self) -> Any:
         """The built-in dataset."""
+
+    @abstractmethod
+    def summarize(self, dataset: Any) -> dict[str, Any]:
+        """What is in a dataset, in numbers."""
 
     @abstractmethod
     def kept(self, settings: Any, dataset: Any) -> Any:

@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from gaancore.data import load_metr_la, synthetic_traffic
+from gaancore.data.summary import summarize_traffic
 from gaancore.data.traffic.batches import WIDTHS
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.nn.module import Module
@@ -29,6 +30,7 @@ class TrafficTask(Task):
 
     family: ClassVar[str] = "traffic"
     words: ClassVar[ModuleType] = words
+    lenient: ClassVar[dict[str, Any]] = {}
 
     def settings(self, *layers: Layer) -> ForecastSettings:
         self.expect(layers)
@@ -48,6 +50,9 @@ class TrafficTask(Task):
 
     def look_alike(self) -> TrafficDataset:
         return synthetic_traffic(num_days=SYNTHETIC_DAYS)
+
+    def summarize(self, dataset: TrafficDataset) -> dict[str, Any]:
+        return summarize_traffic(dataset)
 
     def kept(self, settings: ForecastSettings, dataset: TrafficDataset) -> ForecastSettings:
         files = (settings.graph, settings.sensor_ids)

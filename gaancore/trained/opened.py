@@ -1,6 +1,7 @@
 """What every opened run can tell, whatever it has learned."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from gaancore.train.record import DataFacts, LogLine, Record
 from gaancore.train.run_folder import RunFolder
 
 
-class OpenedRun:
+class OpenedRun(ABC):
     """A run in its folder, finished or not, with its best weights so far.
 
     path     : the folder. settings: the run's, frozen. facts: what it wrote down about its data.
@@ -65,6 +66,14 @@ class OpenedRun:
                 f"{self.facts['checksum']}); give it the same files"
             )
         return dataset
+
+    @abstractmethod
+    def evaluate(self, splits: Sequence[str], *, data: str | None = None) -> dict[str, Any]:
+        """Scores of the best weights on some splits of the run's data, by name."""
+
+    @abstractmethod
+    def plot(self, folder: str | Path | None = None, *, data: str | None = None) -> list[Path]:
+        """Draw the run; returns the files, by default in `plots` in the run's folder."""
 
     def __repr__(self) -> str:
         s = self.settings

@@ -3,8 +3,7 @@
 from typing import Any
 
 Facts = dict[str, Any]
-COLUMNS = ("micro-F1", "macro-F1")
-CAPTION = None
+CAPTION = None  # of a table of scores
 
 
 def data(facts: Facts) -> str:
@@ -39,8 +38,13 @@ def rows(record: Facts) -> dict[str, Facts]:
     return found
 
 
+def columns(scores: dict[str, Facts]) -> list[str]:
+    """The header of a table with a line for each of `scores`."""
+    return ["", "micro-F1", "macro-F1"]
+
+
 def cells(scores: Facts) -> list[str]:
-    """Scores to four digits, for COLUMNS."""
+    """Scores to four digits."""
     return [f"{scores[key]:.4f}" if key in scores else "" for key in ("micro_f1", "macro_f1")]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from gaancore.train.traffic.metrics import DEFINITION
 
 Facts = dict[str, Any]
-CAPTION = DEFINITION
+CAPTION = DEFINITION  # of a table of errors
 
 
 def data(facts: Facts) -> str:
@@ -32,6 +32,11 @@ def rows(record: Facts) -> dict[str, Facts]:
     """All errors of a record, by what was scored."""
     baselines = {f"{name} on test": found for name, found in record["baselines"].items()}
     return {"test": record["test"], "validation": record["validation"], **baselines}
+
+
+def columns(scores: dict[str, Facts]) -> list[str]:
+    """The header of a table with a line for each of `scores`."""
+    return ["MAE / RMSE / MAPE", *next(iter(scores.values()))]
 
 
 def cells(scores: Facts) -> list[str]:
