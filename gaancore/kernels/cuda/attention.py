@@ -71,7 +71,7 @@ def attention_backward(
     given = (grad, out, queries, keys, values, stats, indptr, indices)
     args = (*given, *sizes, *static, weights, grad_scores)
     threads = (N + slots) * K * team
-    launch("attention_backward", "attention_backward", grad, threads, *args, numbers=numbers)
+    launch("attention", "attention_backward", grad, threads, *args, numbers=numbers)
     transposed = (t_indptr, t_indices, t_edge_ids)
     return (
         segment_weighted_sum(grad_scores, keys, indptr, indices),
