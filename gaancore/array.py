@@ -1,7 +1,7 @@
 """Where arrays live: NumPy's in the memory of the host, CuPy's on a CUDA device.
 
-The only file that knows of cupy, and it imports it only when asked to. A device is `cpu` or
-`cuda:N`. Where an array lives is decided by its type alone, never by a global setting.
+This is the only file that imports cupy, and it does so only when a CUDA device is asked for. A
+device is `cpu` or `cuda:N`. The type of an array alone says where it lives, never a global setting.
 """
 
 import re
@@ -113,7 +113,7 @@ def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: Non
 
 
 def cuda_problem(number: int = 0) -> str | None:
-    """What keeps cuda:`number` from computing, and the remedy; None if it can: it was tried."""
+    """What keeps cuda:`number` from computing, and the remedy; None if a trial product works."""
     try:
         import cupy
 
@@ -134,7 +134,7 @@ def nvrtc() -> Any:
         from cupy.cuda import nvrtc
 
         nvrtc.getVersion()
-    except Exception as error:  # as above
+    except Exception as error:  # of every kind, as above
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise DeviceError(
             f"no compiler for CUDA kernels ({reason}); pip install cupy-cuda13x nvidia-cuda-nvrtc"
@@ -157,7 +157,7 @@ def memory_shortage(error: MemoryError) -> str:
 
 
 def cuda_devices() -> list[dict[str, Any]]:
-    """Name, compute capability and memory in bytes of each GPU; where cuda_problem found none."""
+    """Name, compute capability and memory in bytes of each GPU, where cuda_problem finds none."""
     from cupy import cuda
 
     found = []

@@ -1,4 +1,4 @@
-"""What each CUDA kernel takes of a GPU, in the words of its compiler: no GPU is needed for that."""
+"""What each CUDA kernel takes of a GPU, as its compiler reports it. This needs no GPU."""
 
 import re
 from collections.abc import Iterator, Sequence

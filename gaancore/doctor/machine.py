@@ -16,7 +16,7 @@ from gaancore.system.versions import CUPY, LIBRARIES, versions
 
 
 def describe_machine() -> dict[str, Any]:
-    """Everything below, as JSON can hold it."""
+    """All of the facts below, as JSON."""
     return {
         "versions": _versions(),
         "system": platform.platform(terse=True),
@@ -36,7 +36,7 @@ def _versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor's name as its maker gives it, where the system tells."""
+    """The processor's name as its maker gives it, where the system reports it."""
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -1,8 +1,8 @@
 """Products of matrices by BLAS, a piece at a time, with what follows done while it is in the cache.
 
-BLAS's own threads are no good beside ours: they spin while waiting. So commands leave BLAS one
-thread (threads.limit_blas), and each of ours asks it for pieces. Pieces are the same for any number
-of threads, so that their number changes no bit.
+BLAS's own threads slow ours down, because they spin while they wait. So commands leave BLAS one
+thread (threads.limit_blas), and each of our threads asks it for pieces. The pieces are the same for
+any number of threads, so that this number changes no bit.
 
 Numba's np.dot calls SciPy's BLAS without holding the interpreter's lock: from Python, two threads
 would wait for each other between any two pieces.
@@ -44,9 +44,9 @@ def _column_piece(n: int) -> int:
 
 
 def _piece(count: int, four_of: int) -> int:
-    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get as many each; as
-    few of that size as will do where one thread has them all; all in one where BLAS has threads of
-    its own.
+    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get equal shares. Where
+    one thread has them all: as few pieces of that size as it takes. Where BLAS has threads of its
+    own: one piece.
     """
     if count == 0 or not threads.blas_is_single_threaded():
         return max(1, count)
