@@ -44,9 +44,9 @@ def _column_piece(n: int) -> int:
 
 
 def _piece(count: int, four_of: int) -> int:
-    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get equal shares. Where
-    one thread has them all: as few pieces of that size as it takes. Where BLAS has threads of its
-    own: one piece.
+    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get equal shares.
+    Where one thread has them all, as few pieces of that size as it takes; where BLAS has threads of
+    its own, one piece.
     """
     if count == 0 or not threads.blas_is_single_threaded():
         return max(1, count)

@@ -13,7 +13,7 @@ CACHE_LINE = 64  # bytes
 
 
 def by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: Any) -> None:
-    """Run over the rows of `indptr`; all threads get equal numbers of edges, of `work` numbers each."""
+    """Run over the rows of `indptr`. All threads get as many edges; `work`: numbers per edge."""
     count = indptr.size - 1
     if threads.runs_on_one_thread():
         threads.run_ranges(kernel, [0, count], *args)
