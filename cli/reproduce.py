@@ -8,7 +8,7 @@ import click
 
 from gaancore.data import NodeDataset, TrafficDataset, find_dataset
 from gaancore.errors import SettingsError
-from gaancore.models.node_classifier import VARIANTS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.reproduce.collected import collected_page
 from gaancore.reproduce.jobs import Jobs
 from gaancore.reproduce.parameters import parameters_report

@@ -7,8 +7,9 @@ from gaancore.data.paper import paper_data
 from gaancore.data.traffic.batches import WIDTHS
 from gaancore.nn.module import Module
 from gaancore.reproduce.tables import Row, rows_of
-from gaancore.train.nodes.build import build_forecaster, build_model
+from gaancore.train.nodes.build import build_model
 from gaancore.train.run_folder import default_settings
+from gaancore.train.traffic.build import build_forecaster
 from gaancore.train.traffic.settings import ForecastSettings
 
 

@@ -13,9 +13,9 @@ from gaancore.nn.module import Module
 from gaancore.system.paths import user_path
 from gaancore.tasks.task import Task
 from gaancore.train.choices import Layer, with_changes
-from gaancore.train.nodes.build import build_forecaster
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic import words
+from gaancore.train.traffic.build import build_forecaster
 from gaancore.train.traffic.forecaster import with_known_features
 from gaancore.train.traffic.run import ForecastRun
 from gaancore.train.traffic.settings import ForecastSettings

@@ -7,7 +7,8 @@ from gaancore.data.traffic.batches import WIDTHS, Missing
 from gaancore.data.traffic.make import GraphKind, SelfLoops
 from gaancore.data.traffic.windows import Split
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.train.choices import expect_at_least, expect_rates
 
 
