@@ -13,7 +13,7 @@ from small_run import small_options
 from small_traffic_run import forecast_run
 
 from gaancore.data.nodes.inputs import read_inputs
-from gaancore.train.nodes.explain import arc_attention, node_gates
+from gaancore.train.nodes.heads.explain import arc_attention, node_gates
 from gaancore.train.nodes.predict import load_classifier
 from gaancore.train.run_folder import RunFolder
 

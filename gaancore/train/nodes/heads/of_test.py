@@ -9,7 +9,7 @@ import numpy as np
 from gaancore.data.nodes.dataset import TEST, NodeDataset
 from gaancore.errors import SettingsError
 from gaancore.nn.observe import Seen, observing
-from gaancore.train.nodes.heads import HeadValues, attention_entropy, gate_values
+from gaancore.train.nodes.heads.values import HeadValues, attention_entropy, gate_values
 from gaancore.train.nodes.predict import Classifier
 from gaancore.train.nodes.scorer import Scorer
 

@@ -9,7 +9,7 @@ from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.nn.aggregators import Attention, GatedAttention
 from gaancore.nn.observe import Observer, Seen, observing
-from gaancore.train.nodes.heads import ArcWeights, HeadValues, gate_values
+from gaancore.train.nodes.heads.values import ArcWeights, HeadValues, gate_values
 from gaancore.train.nodes.inference import infer_hidden
 from gaancore.train.nodes.predict import Classifier
 
