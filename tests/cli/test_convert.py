@@ -95,7 +95,7 @@ def test_what_cannot_be_converted_is_refused_in_one_line_and_writes_nothing(
 
 def test_a_store_is_not_converted_again_nor_a_file_checked(refused, gaancore, data):
     gaancore("convert", data, "store")
-    assert "store: a store already; use it as it is" in refused("convert", "store", "again")
+    assert "store: already a store; use it as it is" in refused("convert", "store", "again")
     assert "meta.json" in refused("check", data)
 
 
