@@ -5,7 +5,8 @@ from typing import Any
 
 from gaancore.data import Nan, Normalize, SelfLoops, Unflagged
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.train.choices import Layer, expect_at_least, expect_rates, with_changes
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each

@@ -9,12 +9,12 @@ from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.optim import PlateauSchedule
 from gaancore.tensor import Tensor
 from gaancore.train.checkpoint import Groups
-from gaancore.train.nodes.build import ForecastModel
 from gaancore.train.prefetch import Fetch
 from gaancore.train.progress import Validation
 from gaancore.train.run import Run
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic.batches import Batch, Batches, teacher_probability
+from gaancore.train.traffic.build import ForecastModel
 from gaancore.train.traffic.forecaster import SpeedForecaster, with_known_features
 from gaancore.train.traffic.scorer import ForecastScorer
 from gaancore.train.traffic.settings import ForecastSettings

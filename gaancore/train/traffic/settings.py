@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from gaancore.data import GraphKind, Missing, ScalerKind, SelfLoops, WindowSplit
 from gaancore.data.traffic.batches import WIDTHS
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.train.choices import expect_at_least, expect_rates
 
 
