@@ -9,13 +9,19 @@ from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
+from gaancore.data.paper import paper_data
 from gaancore.graph import SelfLoops
 
-# Section 5.1 of the paper, table of data sets: 114.6 M counts both directions of an edge.
-COUNTS = {"nodes": 232_965, "arcs": 114_615_892, "features": 602, "classes": 41}
+PAPER = paper_data("reddit")
+COUNTS = {
+    "nodes": PAPER["num_nodes"],
+    "arcs": PAPER["arcs"],
+    "features": PAPER["num_features"],
+    "classes": PAPER["num_classes"],
+}
 # Public copies treat the 1,522 nodes that GraphSAGE's files leave without a split differently.
 SPLITS = {
-    (153_431, 23_831, 55_703): "the paper's, as DGL and PyTorch Geometric have it",
+    tuple(PAPER["nodes_per_split"]): "the paper's, as DGL and PyTorch Geometric have it",
     (153_932, 23_699, 55_334): "GraphSAINT's and Cluster-GCN's, where all open nodes train",
     (152_410, 23_699, 55_334): "GraphSAGE's, without the open nodes",
 }
