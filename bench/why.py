@@ -5,9 +5,9 @@
     python bench/why.py --trick baton --trick vector-moves --task ppi
 
 The product has no switches. Two processes run the same work, and one of them first replaces
-functions of the product (tricks.py). Both must give the same gradients, up to rounding. Then they take turns:
-a pair is one run of each, and which of the two begins alternates. The process that waits sleeps. Run
-it on a machine that does nothing else.
+functions of the product (tricks.py). Both must give the same gradients, up to rounding. Then they
+take turns: a pair is one run of each, and which of the two begins alternates. The process that
+waits sleeps. Run it on a machine that does nothing else.
 
 Tasks: `ppi` is an epoch of train_step.py, `metr-la` a step of traffic_step.py, `reddit` a batch of
 reddit_epoch.py, which needs a store. The table gives medians of seconds, and the median and the
