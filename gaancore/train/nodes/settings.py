@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gaancore.data.nodes.make import SelfLoops, Unflagged
-from gaancore.data.nodes.missing import Nan
+from gaancore.data import Nan, Normalize, SelfLoops, Unflagged
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
@@ -84,7 +83,7 @@ class NodeSettings:
 
     # Data
     self_loops: SelfLoops = "keep"
-    normalize: str = "none"
+    normalize: Normalize = "none"
     unflagged: Unflagged = "drop"
     nan: Nan = "error"
     # per cent of training, validation and test nodes where the files have no split; 0: refused

@@ -41,7 +41,7 @@ class ForecastRun(Run):
         self.dataset = dataset
         self.scorer = ForecastScorer(dataset, s)
         windows = self.scorer.windows
-        self.scaler = Scaler.fit(dataset, windows, per_sensor=s.scaler == "per-sensor")
+        self.scaler = Scaler.fit(dataset, windows, s.scaler)
         self.forecaster = SpeedForecaster(s, dataset, self.scaler, device)
         self.batches = Batches(self.forecaster, windows.train, s)
         rates = (s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience)

@@ -152,7 +152,7 @@ def test_other_data_meet_the_scale_of_training(tmp_path):
     faster = replace(small_roads(), speeds=small_roads().speeds * 2)
     forecaster = forecaster_of(tmp_path, faster)
     assert_array_equal(forecaster.scaler.mean, run.scaler.mean)
-    own = Scaler.fit(faster, run.scorer.windows, per_sensor=False)
+    own = Scaler.fit(faster, run.scorer.windows, "global")
     assert abs(own.mean[0] - run.scaler.mean[0]) > 10
 
 

@@ -3,24 +3,34 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gaancore.data.paper import NAMES
+from gaancore.reproduce.report.data import heading
+from gaancore.reproduce.report.schema import (
+    CountsPart,
+    DataPart,
+    ParametersReport,
+    Report,
+    RunsReport,
+    SamplingReport,
+    Spread,
+)
+from gaancore.tasks import Task, task_named
 
-Facts = dict[str, Any]
 
-
-def page(report: Facts, level: int = 1) -> str:
+def page(report: Report, level: int = 1) -> str:
     """The report for people, its headings from `level` down."""
-    head = f"{'#' * level} {report['title']}"
-    if "task" in report:
-        head += f": {NAMES[report['task']]}"
-    if "data" in report:
-        head += f" (`{report['data']['file']}`)"
-    parts = [head]
-    if "counts" in report:
-        parts += [_counts(part) for part in report["counts"]]
-    elif "rows" in report:
-        parts += [_opening(report), *_tables(report), *_order(report), *_gates(report)]
-        parts += _missing(report)
+    marks = "#" * level
+    if report["table"] == "datasets":
+        parts = [f"{marks} {report['title']}", *map(_counts, report["counts"])]
+    elif report["table"] == "params":
+        parts = [f"{marks} {report['title']}", _parameters(report), report["sentence"]]
+    else:
+        task, data = task_named(report["task"]), report["data"]
+        parts = [f"{marks} {report['title']}: {heading(task)} (`{data['file']}`)"]
+        if report["table"] == "sampling":
+            parts += [_data(data), _sampling(report)]
+        else:
+            parts += [_data(data) + _settings(report, task), *_tables(report, task)]
+            parts += [_order(report), *_gates(report), *_missing(report)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -30,62 +40,68 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _opening(report: Facts) -> str:
-    if "data" not in report:
-        return ""
-    words = f"Data: {report['data']['words']}"
-    if report["changed"]:
+def _data(data: DataPart) -> str:
+    return f"Data: {data['words']}"
+
+
+def _settings(report: RunsReport, task: Task) -> str:
+    """Those that are not the defaults, and what follows for the scores."""
+    words, changed = "", "; ".join(report["changed"])
+    if chosen := report.get("settings"):
+        words += f" {chosen[:1].upper()}{chosen[1:]}."
+    if changed and task.of_paper:
         words += (
-            " Settings other than the paper's, so nothing here is set beside its numbers: "
-            + "; ".join(report["changed"])
-            + "."
+            " Settings other than the paper's, so nothing here stands beside its numbers: "
+            f"{changed}."
         )
+    elif changed:
+        words += f" Settings that were asked for: {changed}."
     return words
 
 
-def _tables(report: Facts) -> list[str]:
-    if report["table"] == "sampling":
-        return [_sampling(report)]
-    if report["table"] == "params":
-        return [_parameters(report), report["sentence"]]
-    groups = [report["metrics"]]
-    if report["task"] == "metr-la":
-        groups = [report["metrics"][i : i + 3] for i in range(0, len(report["metrics"]), 3)]
+def _tables(report: RunsReport, task: Task) -> list[str]:
+    scores = [_scores(report, task, words, metrics) for words, metrics in task.score_groups.items()]
+    if not task.of_paper:
+        return [*scores, _runs(report, task)]
     places = dict.fromkeys(row["place"] for row in report["rows"] if row["place"])
     cited = f"The paper's numbers: {'; '.join(places)}. Empty where one could not be confirmed."
-    return [*(_scores(report, group) for group in groups), cited, _runs(report)]
+    return [*scores, cited, _runs(report, task)]
 
 
-def _scores(report: Facts, metrics: list[str]) -> str:
-    """Paper and ours; ours on anything but the paper's data has a column of its own, at the end."""
-    name = NAMES[report["task"]]
-    score = "test micro-F1, %"
-    if report["task"] == "metr-la":
-        score = f"{metrics[0].removesuffix(' mae')}: MAE / RMSE / MAPE, %"
+def _scores(report: RunsReport, task: Task, words: str, metrics: Sequence[str]) -> str:
+    """Paper and ours; ours on anything but the paper's data has a column of its own, at the end.
+    There is no paper for data of one's own.
+    """
+    name = heading(task)
     apart = {
         "full": "ours, other settings",
         "part": f"ours, not the full {name}",
+        "own": name,
         "synthetic": "ours, SYNTHETIC data",
     }[report["data"]["kind"]]
-    header = ["row", f"paper ({score})", f"ours, full {name}", "runs", f"{apart} ({score})"]
+    header = ["row", "runs", f"{apart} ({words})"]
+    if task.of_paper:
+        header[1:1] = [f"paper ({words})", f"ours, full {name}"]
     rows = []
     for row in report["rows"]:
         shown = row["full"] or row["other"]
         runs = str(next(iter(shown.values()))["n"]) if shown else ""
-        paper = " / ".join(_printed(row["paper"].get(metric)) for metric in metrics)
-        paper = paper if any(metric in row["paper"] for metric in metrics) else ""
-        cells = [_cell(row["full"], metrics), runs, _cell(row["other"], metrics)]
-        rows.append([row["name"], paper, *cells])
+        cells = [row["name"], runs, _cell(row["other"], metrics)]
+        if task.of_paper:
+            paper = " / ".join(_printed(row["paper"].get(metric)) for metric in metrics)
+            paper = paper if any(metric in row["paper"] for metric in metrics) else ""
+            cells[1:1] = [paper, _cell(row["full"], metrics)]
+        rows.append(cells)
     return table(header, rows)
 
 
-def _cell(scores: Facts, metrics: list[str]) -> str:
+def _cell(scores: dict[str, Spread], metrics: Sequence[str]) -> str:
     if not any(metric in scores for metric in metrics):
         return ""
     return " / ".join(_spread(scores.get(metric)) for metric in metrics)
 
 
-def _spread(found: Facts | None) -> str:
+def _spread(found: Spread | None) -> str:
     if found is None:
         return "–"
     return f"{found['mean']:.2f}" + ("" if found["std"] is None else f" ± {found['std']:.2f}")
@@ -95,53 +111,48 @@ def _printed(numbers: list[float] | None) -> str:
     return " ± ".join(f"{number:.2f}" for number in numbers) if numbers else "–"
 
 
-def _runs(report: Facts) -> str:
+def _runs(report: RunsReport, task: Task) -> str:
     """What the rows were made of."""
-    header = [
-        "row",
-        "seeds",
-        "#Param",
-        "paper's #Param",
-        "variant",
-        "device",
-        "epochs",
-        "wall time",
-    ]
+    header = ["row", "seeds", "#Param", "variant", "device", "epochs", "wall time"]
+    if task.of_paper:
+        header.insert(3, "paper's #Param")
     rows = []
     for row in report["rows"]:
         if row["seeds"]:
-            made = [row["variant"], row["device"], f"{row['epochs']:g}", f"{row['seconds']:.0f} s"]
             seeds = ", ".join(map(str, row["seeds"]))
-            count = f"{row['num_parameters']:,}"
-            rows.append([row["name"], seeds, count, row["paper_parameters"] or "", *made])
+            cells = [row["name"], seeds, f"{row['num_parameters']:,}", row["variant"]]
+            cells += [row["device"], f"{row['epochs']:g}", f"{row['seconds']:.0f} s"]
+            if task.of_paper:
+                cells.insert(3, row["paper_parameters"] or "")
+            rows.append(cells)
     return table(header, rows) if rows else ""
 
 
-def _order(report: Facts) -> list[str]:
-    if not report.get("order"):
-        return []
+def _order(report: RunsReport) -> str:
     order = report["order"]
+    if not order:
+        return ""
     lines = [f"The paper: {order['claim']}. Here:", ""]
     for pair in order["pairs"]:
         words = f"- {pair['better']} against {pair['worse']}: "
         if pair["holds"] is None:
             words += "not run"
         else:
-            words += (
-                "holds" if pair["holds"] else "**does not hold**"
-            ) + f" by {abs(pair['gap']):.2f}"
+            words += "holds" if pair["holds"] else "**does not hold**"
+            words += f" by {abs(pair['gap']):.2f}"
             words += {
                 True: ", within a standard deviation",
                 False: ", more than a standard deviation",
                 None: "; not enough runs for a deviation",
             }[pair["within"]]
         lines.append(words)
-    return ["\n".join(lines)]
+    return "\n".join(lines)
 
 
-def _gates(report: Facts) -> list[str]:
+def _gates(report: RunsReport) -> list[str]:
     """What the pictures of gates show, in numbers."""
-    if not report.get("gates"):
+    gates = report.get("gates")
+    if not gates:
         return []
     columns = {
         "mean": "mean gate",
@@ -150,8 +161,8 @@ def _gates(report: Facts) -> list[str]:
         "share_open": "share open",
         "entropy_mean": "attention entropy / log degree",
     }
-    parts = [f"Gates of {report['gates']['test_nodes']:,} test nodes; pictures in `gates/`."]
-    for number, layer in enumerate(report["gates"]["layers"], start=1):
+    parts = [f"Gates of {gates['test_nodes']:,} test nodes; pictures in `gates/`."]
+    for number, layer in enumerate(gates["layers"], start=1):
         spread = f"{layer['std_over_heads']:.3f}"
         parts.append(f"Layer {number}: standard deviation over the heads of a node {spread}.")
         rows = [
@@ -162,13 +173,13 @@ def _gates(report: Facts) -> list[str]:
     return parts
 
 
-def _missing(report: Facts) -> list[str]:
-    if not report.get("missing"):
+def _missing(report: RunsReport) -> list[str]:
+    if not report["missing"]:
         return []
     return [f"Not run: {', '.join(report['missing'])}.", f"To run it: `{report['command']}`"]
 
 
-def _sampling(report: Facts) -> str:
+def _sampling(report: SamplingReport) -> str:
     """Ours, and the paper's below: in the same table only on the paper's own data."""
     header = ["", *(f"\\|B_{step}\\|" for step in range(len(report["rows"][0]["nodes"]))), "edges"]
     ours = [[row["name"], *map(_whole, (*row["nodes"], row["edges"]))] for row in report["rows"]]
@@ -185,11 +196,11 @@ def _whole(number: float | None) -> str:
     return "" if number is None else f"{number:,.0f}"
 
 
-def _parameters(report: Facts) -> str:
+def _parameters(report: ParametersReport) -> str:
     header = ["task", "row", "built", "pinned by the paper's table", "printed", "equal"]
     rows = [
         [
-            NAMES[row["task"]],
+            heading(task_named(row["task"])),
             row["name"],
             f"{row['built']:,}",
             f"{row['paper']:,}",
@@ -201,9 +212,9 @@ def _parameters(report: Facts) -> str:
     return table(header, rows)
 
 
-def _counts(part: Facts) -> str:
+def _counts(part: CountsPart) -> str:
     """The paper's data beside what was found, which stands apart unless it is the whole set."""
-    name = NAMES[part["task"]]
+    name = heading(task_named(part["task"]))
     full = part["kind"] == "full"
     header = ["", f"paper ({part['place']})", "found: the full set", "found: other data"]
     rows = []

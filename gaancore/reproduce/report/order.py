@@ -1,9 +1,8 @@
 """Whether the rows of a table stand in the paper's order, computed from their means."""
 
 from itertools import pairwise
-from typing import Any
 
-Spread = dict[str, Any]  # mean, std, n
+from gaancore.reproduce.report.schema import Order, Pair, Spread
 
 # (row, row that the paper has it no worse than)
 ATTENTION = [
@@ -26,7 +25,7 @@ CLAIMS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
 }
 
 
-def judged(table: str, scores: dict[str, dict[str, Spread]]) -> dict[str, Any] | None:
+def judged(table: str, scores: dict[str, dict[str, Spread]]) -> Order | None:
     """Each pair of rows that the paper puts in an order; None for a table that claims none.
 
     scores : of each row, by name of the score; {} where there is no run.
@@ -38,14 +37,14 @@ def judged(table: str, scores: dict[str, dict[str, Spread]]) -> dict[str, Any] |
         return None
     metric, words, pairs = CLAIMS[table]
     sign = -1 if metric.endswith("mae") else 1
-    found = []
+    found: list[Pair] = []
     for better, worse in pairs:
         a, b = scores.get(better, {}).get(metric), scores.get(worse, {}).get(metric)
-        pair: dict[str, Any] = {"better": better, "worse": worse, "holds": None}
+        pair: Pair = {"better": better, "worse": worse, "holds": None}
         if a and b:
-            gap = round(sign * (a["mean"] - b["mean"]), 4)
             deviations = [s["std"] for s in (a, b) if s["std"] is not None]
-            within = abs(gap) <= max(deviations) if len(deviations) == 2 else None
-            pair |= {"holds": gap >= 0, "gap": gap, "within": within}
+            pair["gap"] = gap = round(sign * (a["mean"] - b["mean"]), 4)
+            pair["holds"] = gap >= 0
+            pair["within"] = abs(gap) <= max(deviations) if len(deviations) == 2 else None
         found.append(pair)
     return {"claim": words, "metric": metric, "pairs": found}

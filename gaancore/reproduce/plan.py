@@ -1,15 +1,17 @@
 """The runs of a table: where each lives, how far it is, and its record."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gaancore.errors import DataError, SettingsError
 from gaancore.reproduce.tables import Row
 from gaancore.system.disk import read_json
+from gaancore.tasks import Task, task_named, task_of
 from gaancore.train.choices import differences, with_changes
-from gaancore.train.run_folder import AnySettings, RunFolder, default_settings
+from gaancore.train.record import LogLine, Record
+from gaancore.train.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -18,12 +20,16 @@ class TableRun:
 
     row: Row
     seed: int
-    settings: AnySettings
+    settings: Any
     folder: RunFolder
 
     @property
     def name(self) -> str:
         return f"{self.row.name} seed {self.seed}"
+
+    @property
+    def task(self) -> Task:
+        return task_named(self.settings.task)
 
     @property
     def begun(self) -> bool:
@@ -33,13 +39,12 @@ class TableRun:
     def finished(self) -> bool:
         return self.folder.record_file.exists()
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> Record:
         """record.json. Raises DataError if it is damaged or of another run."""
         path = self.folder.record_file
-        record = read_json(path)
+        record: Any = read_json(path)
         try:
-            settings = record["settings"]
-            same = with_changes(default_settings(settings["task"]), ("settings", settings))
+            same = with_changes(self.task.settings(), ("settings", record["settings"]))
             if same != self.settings:
                 raise ValueError("other settings than settings.json")
             for key in ("test", "data", "num_parameters", "device", "epochs", "seconds"):
@@ -49,6 +54,14 @@ class TableRun:
                 f"{path}: damaged ({error}); remove {path.parent} to run it again"
             ) from None
         return record
+
+    def last_validation(self) -> LogLine | None:
+        """The last line of the log, if there is one that can be read."""
+        try:
+            log = self.folder.read_log()
+        except DataError:  # the run is just writing it
+            return None
+        return log[-1] if log else None
 
 
 def runs_folder(out: Path, task: str, checksum: str) -> Path:
@@ -61,14 +74,14 @@ def plan(
     seeds: int,
     folder: Path,
     checksum: str,
-    settings_of: Callable[[Row, int], AnySettings],
+    settings_of: Callable[[Row, int], Any],
 ) -> list[TableRun]:
     """Every row with every seed, seed 0 of all rows first.
 
     A run that exists already, under whatever name, is found by its settings, so tables share
     runs. Raises SettingsError if a run's own folder holds one with other settings or data.
     """
-    there = {path.parent: _opened(path.parent) for path in sorted(folder.glob("*/settings.json"))}
+    there = {path.parent: _stored(path.parent) for path in sorted(folder.glob("*/settings.json"))}
     planned = []
     for seed in range(seeds):
         for row in rows:
@@ -84,18 +97,17 @@ def plan(
     return planned
 
 
-def _opened(path: Path) -> tuple[AnySettings, str]:
-    settings, data = RunFolder(path).read_settings()
-    return settings, data["checksum"]
+def _stored(path: Path) -> tuple[Any, str]:
+    folder = RunFolder(path)
+    settings, facts = task_of(folder).stored(folder)
+    return settings, facts["checksum"]
 
 
-def _expect_same(
-    path: Path, asked: AnySettings, checksum: str, found: AnySettings, found_checksum: str
-) -> None:
-    wrong = differences(found, asked) if asdict(found).keys() == asdict(asked).keys() else ["task"]
+def _expect_same(path: Path, asked: Any, checksum: str, found: Any, found_checksum: str) -> None:
+    wrong = differences(found, asked) if type(found) is type(asked) else ["task"]
     if found_checksum != checksum:
         wrong.append(f"data checksum: {found_checksum} -> {checksum}")
     if wrong:
         raise SettingsError(
-            f"{path}: a run with other settings is there: {'; '.join(wrong)}; choose another --out"
+            f"{path}: a run with other settings is there: {'; '.join(wrong)}; choose another out"
         )
