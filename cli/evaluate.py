@@ -11,7 +11,7 @@ from gaancore.tasks import open_run, task_named
 from gaancore.trained.nodes import SPLITS, NodeRun
 
 from .asked import expect_asked_of
-from .options import process_options
+from .options import prefetch_option, process_options
 from .show import Display, print_whole, score_table
 
 
@@ -35,6 +35,7 @@ from .show import Display, print_whole, score_table
     help="Precision, recall, F1 and support of each class or label as well.  [default: no]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
+@prefetch_option
 @process_options
 def evaluate(
     run: str,
@@ -59,6 +60,8 @@ def evaluate(
     opened = open_run(run, options["device"])
     extra = {"eval_fanouts": eval_fanouts, "per_class": per_class}
     asked = {name: value for name, value in extra.items() if value}
+    if eval_fanouts:
+        asked["prefetch"] = options["prefetch"]
     expect_asked_of(opened, "classify nodes", NodeRun, asked)
     scores = opened.evaluate(splits, data=options["data"], **asked)
     facts = opened.facts

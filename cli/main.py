@@ -3,6 +3,7 @@
 Exit codes: 0 done, 2 the input or an option is wrong, 130 interrupted (the state is saved).
 """
 
+import re
 import sys
 import traceback
 
@@ -105,14 +106,15 @@ def main() -> None:
 
 
 def _with_option(message: str) -> str:
-    """A message that begins with the name of an argument, with the command's option for it.
+    """A message with the command's options for the arguments that it names, first or in brackets.
 
     What lies below the command line names arguments, because a Python user has no options.
     """
-    name, colon, rest = message.partition(": ")
     command = gaancore.commands.get(next(iter(sys.argv[1:]), ""))
+    options = {}
     for parameter in command.params if command else ():
-        if colon and name in (parameter.name, *ALSO.get(parameter.name or "", ())):
-            option = parameter.opts[-1] if isinstance(parameter, click.Option) else name
-            return f"{option}: {rest}"
-    return message
+        if isinstance(parameter, click.Option):
+            for name in (parameter.name, *ALSO.get(parameter.name or "", ())):
+                options[name] = parameter.opts[-1]
+    message = re.sub(r"^\w+(?=: )", lambda found: options.get(found[0], found[0]), message)
+    return re.sub(r"\((\w+)\)", lambda found: f"({options.get(found[1], found[1])})", message)

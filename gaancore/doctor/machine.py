@@ -31,8 +31,8 @@ def describe_machine() -> dict[str, Any]:
 
 def _versions() -> dict[str, str]:
     """gaancore, Python and the libraries; of CuPy whichever of its packages are installed."""
-    missing = dict.fromkeys(LIBRARIES, "not installed")
-    return missing | versions((*LIBRARIES, *CUPY))
+    found = versions((*LIBRARIES, *CUPY))
+    return found | {name: "not installed" for name in LIBRARIES if name not in found}
 
 
 def processor() -> str:

@@ -110,7 +110,8 @@ def resume(
     if run.data_facts["checksum"] != facts["checksum"]:
         raise SettingsError(
             f"{folder.path}: the data has changed since the run began (checksum "
-            f"{run.data_facts['checksum']}, then {facts['checksum']}); give it the same files"
+            f"{run.data_facts['checksum']}, then {facts['checksum']}); give it the same files "
+            "(data)"
         )
     run.resume()
     if asked.epochs != settings.epochs:

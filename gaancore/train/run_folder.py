@@ -51,8 +51,8 @@ class RunFolder:
         with self.held():  # of two that begin at once, one is refused
             if self.settings_file.exists():
                 raise FolderTakenError(
-                    f"{self.path}: there is a run in this folder already; resume it or choose "
-                    "another folder"
+                    f"{self.path}: there is a run in this folder already; continue it (resume) "
+                    "or choose another folder (out)"
                 )
             content = {"schema": SCHEMA, "settings": asdict(settings), "data": data}
             write_json(self.settings_file, content)
@@ -70,7 +70,7 @@ class RunFolder:
         except BlockingIOError:
             raise FolderTakenError(
                 f"{self.path}: another process is training in this folder; wait for it, or choose "
-                "another folder"
+                "another folder (out)"
             ) from None
         except OSError as error:
             raise DataError(f"{self.lock_file}: cannot be written ({error.strerror})") from None

@@ -63,7 +63,7 @@ class NodeRun(OpenedRun):
               as `zero`; by default `zero` if it was so in training.
         """
         if nan is not None and not isinstance(data, str | Path):
-            raise SettingsError("nan: these data are already read; leave it out")
+            raise SettingsError("nan: the run's own data is read as in training; leave it out")
         if data is None:
             return inputs_of(self.dataset)
         if isinstance(data, NodeInputs):
@@ -134,12 +134,14 @@ class NodeRun(OpenedRun):
         data: str | NodeDataset | None = None,
         eval_fanouts: Any = None,
         per_class: bool = False,
+        prefetch: int = 2,
     ) -> dict[str, Any]:
         """F1 of the best weights on splits of the run's data, as its validations score.
 
         data         : the same data, if they have moved.
         eval_fanouts : neighbours drawn at each step, -1 for all; by default as in training.
         per_class    : precision, recall, F1 and support of each class or label as well.
+        prefetch     : batches made ahead by threads, where neighbours are drawn.
         Returns {split: scores}. Raises SettingsError for other splits or other data.
         """
         for split in splits:
@@ -149,7 +151,7 @@ class NodeRun(OpenedRun):
         if eval_fanouts is not None:
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
         classifier = self.classifier
-        scorer = Scorer(dataset, (classifier.mean, classifier.scale), settings)
+        scorer = Scorer(dataset, (classifier.mean, classifier.scale), settings, prefetch)
         found = {}
         for split in splits:
             counts = scorer.counts(classifier.model, SPLITS[split])

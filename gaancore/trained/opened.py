@@ -63,7 +63,7 @@ class OpenedRun(ABC):
         if (found := dataset.facts()["checksum"]) != self.facts["checksum"]:
             raise SettingsError(
                 f"{self.path}: the data has changed since the run began (checksum {found}, then "
-                f"{self.facts['checksum']}); give it the same files"
+                f"{self.facts['checksum']}); give it the same files (data)"
             )
         return dataset
 

@@ -91,7 +91,7 @@ def test_classes_are_counted_from_what_is_predicted_under_their_names(gaancore, 
 def test_speeds_have_no_classes_to_score(refused):
     forecast_run(Path("traffic")).start()
     assert refused("evaluate", "traffic", "--per-class") == (
-        "--per-class: traffic is a run of task metr-la, which has no classes; leave it out"
+        "--per-class: traffic is a run of task metr-la, which does not classify nodes; leave it out"
     )
 
 
@@ -123,5 +123,5 @@ def test_best_weights_of_another_model_are_refused(gaancore, refused, record, da
 
 
 def test_a_folder_that_holds_no_run_is_refused(refused):
-    assert refused("evaluate", "nowhere").startswith("nowhere/settings.json: no such file; is now")
-    assert refused("evaluate", ".").startswith("settings.json: no such file")
+    assert refused("evaluate", "nowhere").startswith("nowhere: no run here")
+    assert refused("evaluate", ".").startswith(".: no run here")

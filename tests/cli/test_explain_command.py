@@ -13,9 +13,8 @@ from small_run import small_options
 from small_traffic_run import forecast_run
 
 from gaancore.data.nodes.inputs import read_inputs
+from gaancore.tasks import open_run
 from gaancore.train.nodes.heads.explain import arc_attention, node_gates
-from gaancore.train.nodes.predict import load_classifier
-from gaancore.train.run_folder import RunFolder
 
 ROWS = np.arange(6)
 
@@ -49,7 +48,7 @@ def rows_of(path: str) -> list[list[str]]:
 
 
 def expected_of(path: Path):
-    classifier, inputs = load_classifier(RunFolder(Path("run"))), read_inputs(path)
+    classifier, inputs = open_run("run").classifier, read_inputs(path)
     return inputs, node_gates(classifier, inputs, ROWS), arc_attention(classifier, inputs, ROWS)
 
 
@@ -145,7 +144,7 @@ def test_the_head_makes_what_is_predicted_from_the_embeddings(gaancore, train, m
     width = 8 if model == "fnn" else 6
     assert outcome.lines[0] == f"written: embeddings.npz: 6 nodes, {width} numbers each"
     assert gaancore("predict", "run", "--out", "p.npz").code == 0
-    head = load_classifier(RunFolder(Path("run"))).model.head
+    head = open_run("run").classifier.model.head
     with np.load("embeddings.npz") as archive, np.load("p.npz") as predicted:
         h = archive["embeddings"]
         logits = h.astype(float) @ head.weight.data + head.bias.data
@@ -157,7 +156,7 @@ def test_the_head_makes_what_is_predicted_from_the_embeddings(gaancore, train, m
     assert (np.array([row[1:] for row in rows], np.float32) == h).all()
     assert gaancore("embed", "run", "--layer", "1", "--out", "first.csv").code == 0
     first = np.array([row[1:] for row in rows_of("first.csv")[1:]], np.float32)
-    expected = load_classifier(RunFolder(Path("run"))).embeddings(read_inputs(path), 1)
+    expected = open_run("run").embed(path, layer=1)
     assert (first == expected).all()
 
 
@@ -170,8 +169,8 @@ REFUSED = {
     "no ids": (("explain", "run", "--nodes", " ,"), "--nodes: no ids in ' ,'"),
     "weights of nobody in particular": (
         ATTENTION,
-        "--nodes: attention has a number for each arc, head and layer; name the nodes, or say "
-        "--nodes all",
+        "--nodes: required for attention, which has a number for each arc, head and layer; name "
+        "the nodes, or say all",
     ),
     "another layer": (
         ("explain", "run", "--layer", "3"),
@@ -228,8 +227,7 @@ def test_runs_without_attention_or_without_nodes_are_refused(gaancore, refused, 
     forecast_run(Path("traffic")).start()
     for command in ("explain", "embed"):
         assert refused(command, "traffic") == (
-            "traffic: a run of task metr-la has no nodes to classify; gaancore forecast --run "
-            "traffic and gaancore plot traffic are for it"
+            "traffic: a run of task metr-la, which does not classify nodes"
         )
     for name in ("gates.csv", "attention.csv", "embeddings.npz"):
         assert not Path(name).exists()

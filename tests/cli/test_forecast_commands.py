@@ -110,7 +110,7 @@ def test_the_reading_that_means_missing_can_be_named(gaancore, roads, tmp_path, 
 def test_the_learning_curves_need_no_data(gaancore, refused, roads, tmp_path):
     gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
     roads.rename(tmp_path / "moved")
-    assert refused("plot", "run").endswith("; say where with --data")
+    assert refused("plot", "run").endswith("; say where it is (--data)")
     drawn = {path.name for path in (tmp_path / "run" / "plots").iterdir()}
     assert drawn == {"learning-curves.png", "learning-curves.svg"}
 
@@ -158,7 +158,7 @@ def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads
     ids = ("road9-9", *small_roads().sensor_ids[1:])
     write_speeds(tmp_path / "new" / "speeds.csv", 40, ids)
     assert "trained on: road0-0, road9-9" in refused("forecast", "run", "--data", "new")
-    assert "nowhere/settings.json: no such file" in refused("forecast", "nowhere")
+    assert "nowhere: no run here" in refused("forecast", "nowhere")
     assert "x: no such sensor; known: road0-0" in refused("plot", "run", "--sensor", "x")
     assert not (tmp_path / "next_hour.csv").exists()
     drawn = {path.stem for path in (tmp_path / "run" / "plots").iterdir()}
@@ -169,9 +169,9 @@ def test_a_run_of_another_task_does_not_forecast_and_has_no_sensors(gaancore, re
     write_small_npz(tmp_path / "small.npz")
     tiny = small_options(epochs=1, batch_size=600)
     gaancore("train", "--task", "ppi", "--data", "small.npz", *tiny, "--out", "ppi")
-    assert refused("forecast", "ppi").startswith("ppi: not a run of task metr-la")
+    assert refused("forecast", "ppi").startswith("ppi: a run of task ppi, which does not forecast")
     line = refused("plot", "ppi", "--sensor", "road0-1")
-    assert line == "--sensor: ppi is not a run of task metr-la"
+    assert line == "--sensor: ppi is a run of task ppi, which does not forecast; leave it out"
 
 
 def test_a_setting_of_another_task_is_refused(refused, roads):
@@ -187,8 +187,8 @@ def test_killed_between_steps_and_resumed_a_run_ends_as_if_nothing_had_been(tmp_
     killed = forecast_run(tmp_path / "killed")
     killed.start()
     for _ in range(3):
-        killed._train_step()
-        killed.progress.step += 1
+        with killed.fetch() as batches:
+            killed._account(0, killed._step(batches), 0.0)
     again = forecast_run(tmp_path / "killed")
     again.resume()
     assert again.train()["test"] == expected

@@ -72,7 +72,7 @@ def test_where_a_file_can_be_written_the_command_goes_on_and_leaves_nothing(
     refused, tmp_path, command
 ):
     Path("x.csv").write_text("old")
-    assert refused(*COMMANDS[command], "--out", "x.csv").startswith("nowhere/settings.json: no")
+    assert refused(*COMMANDS[command], "--out", "x.csv").startswith("nowhere: no run here")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 

@@ -26,7 +26,7 @@ def test_a_gaan_is_drawn_with_its_gates(gaancore, data):
 
 
 def test_pictures_of_synthetic_data_are_said_to_be_so(gaancore, monkeypatch):
-    built_in = replace(small_dataset(), path=None)
+    built_in = replace(small_dataset(), path=None, kind="synthetic", notes=())
     monkeypatch.setitem(TASKS, "ppi", replace(TASKS["ppi"], make=lambda: built_in))
     gaancore("train", *small_options(), "--model", "fnn", "--out", "run")
     assert gaancore("plot", "run").lines[-1].startswith("SYNTHETIC data: no data was given")
@@ -55,7 +55,7 @@ def test_where_the_data_of_a_gaan_have_moved_the_curves_are_drawn_and_the_way_ou
 ):
     gaancore("train", "--task", "ppi", "--data", data, *small_options(), "--out", "run")
     moved = data.rename(data.with_name("moved.npz"))
-    assert refused("plot", "run").endswith("; say where with --data")
+    assert refused("plot", "run").endswith("; say where it is (--data)")
     assert {path.name for path in Path("run", "plots").iterdir()} == CURVES
     assert gaancore("plot", "run", "--data", moved).code == 0
-    assert refused("plot", "nowhere").startswith("nowhere/settings.json: no such file")
+    assert refused("plot", "nowhere").startswith("nowhere: no run here")

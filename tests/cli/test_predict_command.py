@@ -77,7 +77,7 @@ def test_what_cannot_be_predicted_or_written_is_refused(refused, trained, tmp_pa
     assert refused("predict", "run", "--data", path) == (
         f"{path}: features: the run was trained on 2 a node, here are 5"
     )
-    assert refused("predict", "nowhere").startswith("nowhere/settings.json: no such file")
+    assert refused("predict", "nowhere").startswith("nowhere: no run here")
     assert not (tmp_path / "x.txt").exists()
 
 

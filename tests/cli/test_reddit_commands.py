@@ -41,7 +41,7 @@ def test_labels_of_the_other_task_are_refused(refused, data, classes):
 
 
 def test_sample_prints_both_rows_of_table_one_beside_the_papers(gaancore, classes):
-    outcome = gaancore("sample", classes, "--repeats", 2)
+    outcome = gaancore("sample", classes, "--task", "reddit", "--repeats", 2)
     assert outcome.code == 0, outcome.err
     assert "not merged" in outcome.out
     assert "merged" in outcome.out

@@ -13,7 +13,10 @@ REFUSED = {
     "missing data": (["--data", "nowhere"], "nowhere: no such file or folder"),
     "a set without a value": (["--set", "lr"], "--set: expected NAME=VALUE, got 'lr'"),
     "an unknown setting": (["--set", "rate=1"], "--set: rate: no such setting; known: task, "),
-    "another task": (["--set", "task=reddit"], "--set: task: got 'reddit', but the task is ppi;"),
+    "another task": (
+        ["--set", "task=reddit"],
+        "--set: task: got 'reddit', but the task is classes",
+    ),
     "text for a number": (["--set", "lr=fast"], "--set: lr: expected a number, got 'fast'"),
     "garbage fan-outs": (["--fanouts", "a,b"], "--fanouts: fanouts: expected numbers such as"),
     "a low fan-out": (["--fanouts=-3,1"], "--fanouts: fanouts: expected -1 (all) or 0 and more"),
@@ -24,7 +27,7 @@ REFUSED = {
     "a GPU": (["--device", "cuda:1"], "device cuda:1: this machine has no NVIDIA driver; or use"),
     "a device": (["--device", "tpu"], "device 'tpu': expected auto, cpu, cuda or cuda:N"),
     "out and resume": (["--resume", "x", "--out", "y"], "--out: a resumed run stays in its folder"),
-    "nothing to resume": (["--resume", "x"], "x/settings.json: no such file; is x the folder of a"),
+    "nothing to resume": (["--resume", "x"], "x: no run here"),
 }
 
 
@@ -77,7 +80,7 @@ def test_a_folder_with_a_run_is_not_touched(gaancore, refused, data, tmp_path):
     gaancore("train", "--task", "ppi", "--data", data, *TINY, "--out", "run")
     before = contents(tmp_path / "run")
     line = refused("train", "--task", "ppi", "--data", data, *TINY, "--seed", "1", "--out", "run")
-    assert line.startswith("run: there is a run in this folder already; continue it with --resume")
+    assert line.startswith("run: there is a run in this folder already; continue it (--resume)")
     assert contents(tmp_path / "run") == before
 
 

@@ -77,7 +77,7 @@ def test_until_a_longer_run_has_ended_it_has_no_record(gaancore, data, tmp_path)
     assert (tmp_path / "run" / "record.json").exists()
     RunFolder(tmp_path / "run").set_epochs(5)
     assert not (tmp_path / "run" / "record.json").exists()
-    assert RunFolder(tmp_path / "run").read_settings()[0].epochs == 5
+    assert RunFolder(tmp_path / "run").read_settings()["settings"]["epochs"] == 5
 
 
 def test_the_length_of_a_run_with_a_cooldown_stays(gaancore, refused, data, tmp_path):
@@ -98,7 +98,7 @@ def test_changed_data_is_refused_and_moved_data_is_found_with_data(
     data.rename(tmp_path / "moved.npz")
     for command in (["train", "--resume", "run"], ["evaluate", "run"]):
         assert refused(*command) == (
-            f"run: its data is no longer at {data}; say where with --data"
+            f"run: its data is no longer at {data}; say where it is (--data)"
         )  # fmt: skip
         assert gaancore(*command, "--data", "moved.npz").code == 0
     write_small_npz(data, x=small_arrays()["x"] + 1)
@@ -120,15 +120,15 @@ def test_a_run_that_stopped_early_is_at_its_end(gaancore, refused, data, tmp_pat
     before = contents(tmp_path / "run")
     line = refused("train", "--resume", "run", "--epochs", 500)
     assert line.startswith("run: epochs: it stopped early, after ")
-    assert line.endswith("train a new run with more patience, --set stop_patience=N")
+    assert line.endswith("train a new run with a larger stop_patience")
     assert contents(tmp_path / "run") == before
 
 
 DAMAGE = {
-    "settings.json": (b'{"settings"', "settings.json: damaged or not written by gaancore"),
+    "settings.json": (b'{"settings"', "settings.json: not valid JSON"),
     "last.safetensors": (b"\x10", "last.safetensors: damaged or not written by gaancore"),
     "best.safetensors": (b"\x10", "best.safetensors: damaged or not written by gaancore"),
-    "log.jsonl": (b"\xff\n\n", "log.jsonl: damaged or not written by gaancore"),
+    "log.jsonl": (b"\xff\n\n", "log.jsonl: line 1: damaged"),
 }
 
 
@@ -151,7 +151,7 @@ def test_a_disk_that_fills_up_leaves_the_last_good_state_to_go_on_from(
     gaancore, refused, data, tmp_path, monkeypatch
 ):
     resource = pytest.importorskip("resource")
-    options = ["--data", data, *small_options(epochs=6)]
+    options = ["--task", "ppi", "--data", data, *small_options(epochs=6)]
     gaancore("train", *options, "--out", "straight")
     original = RunFolder.append_log
 

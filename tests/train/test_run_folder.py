@@ -114,7 +114,7 @@ def test_another_device_is_refused_before_anything_is_written(tmp_path, monkeypa
 def test_a_folder_that_holds_a_run_is_not_written_over(tmp_path):
     small_run(tmp_path).train()
     before = contents(tmp_path)
-    with pytest.raises(SettingsError, match=r"there is a run in this folder already; resume it"):
+    with pytest.raises(SettingsError, match=r"there is a run in this folder already; continue it"):
         small_run(tmp_path, seed=1)
     assert contents(tmp_path) == before
 
