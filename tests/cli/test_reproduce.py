@@ -21,7 +21,7 @@ from gaancore.reproduce.tables import TABLES
 
 CHECKOUT = Path(package.__file__).parents[1]
 PROGRAM = "from gaancore.cli.main import main; main()"
-TINY = small_options(epochs=1)
+TINY = ["--task", "ppi", *small_options(epochs=1)]
 ROWS = ["--rows", "gaan,fnn", "--seeds", "2"]
 
 
@@ -144,9 +144,9 @@ def test_a_table_is_added_to_row_by_row(gaancore, data, tmp_path):
 
 
 def test_a_config_holds_for_every_row_and_set_wins_over_it(gaancore, data, tmp_path):
-    lines = [f"{option.removeprefix('--set=')}\n" for option in TINY]
+    lines = [f"{option.removeprefix('--set=')}\n" for option in small_options(epochs=1)]
     (tmp_path / "tiny.toml").write_text("".join(lines) + "dropout = 0.3\nlr = 0.5", "utf-8")
-    given = ["--config", "tiny.toml", "--set", "lr=0.02", "--data", data]
+    given = ["--task", "ppi", "--data", data, "--config", "tiny.toml", "--set", "lr=0.02"]
     assert gaancore("reproduce", "main", *given, "--seeds", "1", "--rows", "fnn,gaan").code == 0
     for name in ("fnn", "gaan"):
         (path,) = tmp_path.glob(f"reproduced/runs/*/{name}-released-seed0/record.json")
@@ -189,7 +189,8 @@ def test_a_budget_of_nothing_runs_nothing_and_still_reports(gaancore, data, tmp_
 
 def test_a_spent_budget_saves_what_is_under_way(gaancore, data, tmp_path):
     options = ["--data", data, "--rows", "gaan", "--seeds", "1", "--out", "out"]
-    endless = small_options(epochs=100_000, stop_patience=100_000)
+    endless = ["--task", "ppi"]
+    endless += small_options(epochs=100_000, stop_patience=100_000)
     outcome = gaancore("reproduce", "main", *options, *endless, "--budget", "0.15")
     assert outcome.code == 0
     assert "gaan seed 0: stopped" in outcome.out
@@ -201,7 +202,7 @@ def test_a_spent_budget_saves_what_is_under_way(gaancore, data, tmp_path):
 
 def test_killed_in_the_middle_and_started_again_runs_nothing_twice(gaancore, data, tmp_path):
     options = ["reproduce", "main", "--data", data, "--rows", "fnn,gaan", "--seeds", "1"]
-    options += [*small_options(epochs=60), "--out"]
+    options += ["--task", "ppi", *small_options(epochs=60), "--out"]
     process = start(*options, "killed", folder=tmp_path)
     runs = tmp_path / "killed" / "runs"
     deadline = time.monotonic() + 120
@@ -226,7 +227,8 @@ def test_killed_in_the_middle_and_started_again_runs_nothing_twice(gaancore, dat
 
 def test_ctrl_c_saves_what_is_under_way(data, tmp_path):
     options = ["--data", data, "--rows", "gaan,fnn", "--seeds", "1", "--jobs", "2", "--out", "out"]
-    endless = small_options(epochs=100_000, stop_patience=100_000)
+    endless = ["--task", "ppi"]
+    endless += small_options(epochs=100_000, stop_patience=100_000)
     process = start("reproduce", "main", *options, *endless, folder=tmp_path)
     runs = tmp_path / "out" / "runs"
     deadline = time.monotonic() + 120
@@ -244,7 +246,7 @@ def test_ctrl_c_saves_what_is_under_way(data, tmp_path):
 
 
 def without_clock(out: Path) -> str:
-    """The report but for what a clock decides."""
+    """The report, except for what a clock decides."""
     text = (out / "main.json").read_text(encoding="utf-8").replace(out.name, "OUT")
     return re.sub(r'"seconds": [\d.]+', "", text)
 
@@ -340,7 +342,7 @@ class TestRefusals:
         with (tmp_path / "out" / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
-        assert line.startswith("out: another gaancore reproduce is at work here")
+        assert line.startswith("out: another process makes a table here")
 
     def test_an_unknown_row(self, refused, data):
         line = refused("reproduce", "main", "--data", data, "--rows", "gaan,sage")
@@ -353,7 +355,7 @@ class TestRefusals:
 
     def test_a_task_that_a_table_has_not(self, refused):
         line = refused("reproduce", "traffic", "--task", "ppi")
-        assert line == "--task: table traffic is of metr-la, got ppi"
+        assert line == "--task: table traffic is of metr-la, forecast, got ppi"
 
     @pytest.mark.parametrize(
         ("table", "change", "words"),
@@ -361,14 +363,14 @@ class TestRefusals:
             (
                 "main",
                 "model=gaan",
-                "model: the rows of table main differ in it; leave it out (--rows",
+                "model: the rows of table main differ in it; leave it out (rows",
             ),
             ("ablation", "num_heads=2", "num_heads: the rows of table ablation differ in it"),
             ("out-dim", "out_dim=64", "out_dim: the rows of table out-dim differ in it"),
             ("traffic", "model=gaan", "model: the rows of table traffic differ in it"),
-            ("main", "variant=paper", "variant: leave it out; --variant names it"),
-            ("main", "seed=3", "seed: each row is run with seeds 0, 1, ...; --seeds says how many"),
-            ("main", "task=reddit", "task: got 'reddit', but the task is ppi; name it with --task"),
+            ("main", "variant=paper", "variant: leave it out; variant is an argument of its own"),
+            ("main", "seed=3", "seed: each row is run with seeds 0, 1, ...; seeds says how many"),
+            ("main", "task=reddit", "task: got 'reddit', but the task is ppi"),
         ],
     )
     @pytest.mark.parametrize("where", ["--set", "file.toml"])
@@ -410,16 +412,16 @@ class TestRefusals:
         assert "small.npz" in refused("reproduce", "main", "--data", data, "--out", "out")
 
     def test_other_settings_in_the_same_folder(self, main_table, refused, data):
-        options = ["--data", data, *ROWS, *small_options(epochs=2), "--out", "out"]
+        options = ["--data", data, *ROWS, "--task", "ppi", *small_options(epochs=2), "--out", "out"]
         line = refused("reproduce", "main", *options)
-        assert "a run with other settings is there: epochs: 1 -> 2; choose another --out" in line
+        assert "a run with other settings is there: epochs: 1 -> 2; choose another out" in line
 
     def test_other_data_under_the_same_report(self, main_table, refused, tmp_path):
         x = small_arrays()["x"]
         x[0] += 1
         other = write_small_npz(tmp_path / "other.npz", x=x)
         line = refused("reproduce", "main", "--data", other, *ROWS, *TINY, "--out", "out")
-        assert "a report on other data" in line
+        assert "a report on other data is there" in line
 
     @pytest.mark.parametrize("text", ["{", '{"settings": {}}', "[]"])
     def test_a_damaged_record(self, main_table, refused, data, tmp_path, text):

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gaancore.reproduce.order import judged
-from gaancore.reproduce.page import page
-from gaancore.reproduce.report import changed_settings, spread, table_report
-from gaancore.reproduce.runs import TableRun
+from gaancore.reproduce.plan import TableRun
+from gaancore.reproduce.report.of_runs import changed_settings, spread, table_report
+from gaancore.reproduce.report.order import judged
+from gaancore.reproduce.report.page import page
 from gaancore.reproduce.tables import rows_of
+from gaancore.tasks import TASKS
 from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import RunFolder
 
@@ -57,9 +58,11 @@ def write_record(folder: Path, settings: NodeSettings, score: float) -> None:
     (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
 
 
-def report(runs: list[TableRun], changed=(), **data) -> dict:
-    rows = rows_of("main", "ppi")
-    return table_report("main", "ppi", rows, runs, FULL | data, changed, "gaancore reproduce main")
+def report(runs: list[TableRun], task: str = "ppi", changed=(), chosen=None, **data) -> dict:
+    rows = rows_of("main", task)
+    facts = FULL | data
+    options = {"chosen": chosen, "changed": changed, "command": "the rest"}
+    return table_report("main", TASKS[task], rows, runs, facts, **options)
 
 
 def row_of(found: dict, name: str) -> dict:
