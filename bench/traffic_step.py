@@ -15,6 +15,7 @@ from gaancore.graph.copies import GraphCopies
 from gaancore.graph.csr import CSRGraph
 from gaancore.kernels import cpu
 from gaancore.models.traffic_forecaster import TrafficForecaster
+from gaancore.nn import AggregatorSpec
 from gaancore.ops import masked_absolute_error
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system import threads
@@ -38,18 +39,10 @@ def measure(num_threads: int, steps: int) -> dict[str, float]:
     prepare_process(num_threads)
     rng = np.random.default_rng(0)
     copies = GraphCopies(road_graph(rng))
-    model = TrafficForecaster(
-        2,
-        model="gaan",
-        variant="paper",
-        hidden_dim=64,
-        num_layers=2,
-        num_heads=4,
-        key_dim=16,
-        value_dim=16,
-        gate_dim=64,
-        rng=rng,
+    spec = AggregatorSpec(
+        "gaan", "paper", num_heads=4, key_dim=16, value_dim=16, gate_dim=64, mean_in_gate=False
     )
+    model = TrafficForecaster(2, spec=spec, hidden_dim=64, num_layers=2, rng=rng)
     shape = (STEPS, BATCH * SENSORS, 2)
     inputs, future = (rng.standard_normal(shape, np.float32) for _ in range(2))
     targets = rng.standard_normal((BATCH * SENSORS, STEPS), np.float32)

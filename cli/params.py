@@ -5,7 +5,8 @@ import json
 import click
 from rich.table import Table
 
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.reproduce.parameters import ModelSize, model_sizes
 from gaancore.tasks import TASKS
 

@@ -34,7 +34,6 @@ class NodeTask(Task):
     score_groups: ClassVar[dict[str, tuple[str, ...]]] = {"test micro-F1, %": ("micro_f1",)}
     headline: ClassVar[tuple[str, str]] = ("micro_f1", "test micro-F1, %")
     lenient: ClassVar[dict[str, Any]] = {"unflagged": "context", "nan": "zero"}
-    summarize = staticmethod(summarize_nodes)
 
     load_data: Callable[..., NodeDataset] | None = None
     make: Callable[[], NodeDataset] | None = None
@@ -74,6 +73,9 @@ class NodeTask(Task):
     def shortened(self, settings: NodeSettings) -> NodeSettings:
         every = settings.validate_every if settings.validate_every >= 0 else 0
         return replace(super().shortened(settings), validate_every=every)
+
+    def summarize(self, dataset: NodeDataset) -> dict[str, Any]:
+        return summarize_nodes(dataset)
 
     def kept(self, settings: NodeSettings, dataset: NodeDataset) -> NodeSettings:
         return settings

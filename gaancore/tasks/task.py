@@ -34,7 +34,6 @@ class Task(ABC):
 
     family: ClassVar[str]
     lenient: ClassVar[dict[str, Any]]  # settings that read as much of any data as can be read
-    summarize: ClassVar[Callable[[Any], dict[str, Any]]]  # what is in a dataset
     words: ClassVar[ModuleType]
     score_groups: ClassVar[dict[str, tuple[str, ...]]]
     headline: ClassVar[tuple[str, str]]
@@ -70,6 +69,10 @@ class Task(ABC):
     @abstractmethod
     def look_alike(self) -> Any:
         """The built-in dataset."""
+
+    @abstractmethod
+    def summarize(self, dataset: Any) -> dict[str, Any]:
+        """What is in a dataset, in numbers."""
 
     @abstractmethod
     def kept(self, settings: Any, dataset: Any) -> Any:

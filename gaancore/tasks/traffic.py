@@ -13,9 +13,9 @@ from gaancore.nn.module import Module
 from gaancore.system.paths import user_path
 from gaancore.tasks.task import Task
 from gaancore.train.choices import Layer, with_changes
-from gaancore.train.nodes.build import build_forecaster
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic import words
+from gaancore.train.traffic.build import build_forecaster
 from gaancore.train.traffic.forecaster import with_known_features
 from gaancore.train.traffic.run import ForecastRun
 from gaancore.train.traffic.settings import ForecastSettings
@@ -38,7 +38,6 @@ class TrafficTask(Task):
     }
     headline: ClassVar[tuple[str, str]] = ("mean mae", "test MAE")
     lenient: ClassVar[dict[str, Any]] = {}
-    summarize = staticmethod(summarize_traffic)
 
     def settings(self, *layers: Layer) -> ForecastSettings:
         self.expect(layers)
@@ -58,6 +57,9 @@ class TrafficTask(Task):
 
     def look_alike(self) -> TrafficDataset:
         return synthetic_traffic(num_days=SYNTHETIC_DAYS)
+
+    def summarize(self, dataset: TrafficDataset) -> dict[str, Any]:
+        return summarize_traffic(dataset)
 
     def kept(self, settings: ForecastSettings, dataset: TrafficDataset) -> ForecastSettings:
         files = (settings.graph, settings.sensor_ids)

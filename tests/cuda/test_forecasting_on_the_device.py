@@ -11,7 +11,8 @@ from small_run import contents
 from small_traffic_run import forecast_run, run_until, small_roads, started
 
 from gaancore.array import device_of, to_numpy
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic import pieces
 from gaancore.train.traffic.forecaster import load_forecaster

@@ -28,6 +28,14 @@ class NodeDataset:
     feature_names : (F,) the files' own names of the features; None if they have none.
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
+
+    >>> from gaancore.data import TEST, TRAIN, synthetic_ppi
+    >>> data = synthetic_ppi(num_graphs=3, nodes_per_graph=20)
+    >>> data.num_nodes, data.multi_label, data.nodes(TEST).size
+    (60, True, 20)
+    >>> seen, ids = data.view(TRAIN)
+    >>> seen.num_nodes
+    20
     """
 
     family: ClassVar[str] = "nodes"

@@ -19,6 +19,12 @@ class Windows:
 
     A window that starts at row s sees rows s .. s + history - 1 and predicts the next `horizon`
     rows. train, val, test: (W,) int64 first rows, in order of time.
+
+    >>> import numpy as np
+    >>> from gaancore.data import Windows
+    >>> windows = Windows(3, 2, train=np.array([0, 1]), val=np.array([4]), test=np.array([9]))
+    >>> windows.training_rows(8).tolist()
+    [True, True, True, True, True, True, False, False]
     """
 
     history: int
@@ -56,6 +62,11 @@ class TrafficDataset:
     coordinates  : (N, 2) float64 latitude and longitude, or None.
     windows      : the files' own split, if they come as windows that are split already.
     notes        : one line each, for the user: what was aligned, dropped or assumed.
+
+    >>> from gaancore.data import synthetic_traffic
+    >>> data = synthetic_traffic(num_days=2)
+    >>> data.num_steps, data.num_sensors, data.step, data.sensor_ids[0]
+    (576, 40, 300, 'road0-0')
     """
 
     family: ClassVar[str] = "traffic"
