@@ -319,6 +319,68 @@ def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
         assert f"{ahead}: MAE / RMSE / MAPE" in page
 
 
+def own_report(folder: Path, table: str) -> tuple[dict, str]:
+    """The report and page of a table on data of one's own, without runs of other names."""
+    return report(folder, table), (folder / f"{table}.md").read_text(encoding="utf-8")
+
+
+def test_without_a_task_a_graph_of_ones_own_gets_settings_that_suit_it(gaancore, data, tmp_path):
+    widths = [option for option in small_options() if "batch" not in option][2:]
+    command = ["reproduce", "main", "--data", data, "--rows", "fnn,max-pool", "--seeds", "1"]
+    outcome = gaancore(*command, *widths, "--set=epochs=1", "--out", "o")
+    assert outcome.code == 0
+    assert outcome.lines[0] == "task: labels (the data have several labels a node)"
+    assert outcome.lines[1].startswith("settings for a small graph (120 nodes, ")
+    records = {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8"))["settings"]
+        for path in (tmp_path / "o" / "runs").glob("labels-*/*/record.json")
+    }
+    one, other = records["fnn-released-seed0"], records["max-pool-released-seed0"]
+    assert one | {"model": "max-pool"} == other
+    assert (one["batch"], one["normalize"], one["validate_every"]) == ("graphs", "standard", 5)
+    found, page = own_report(tmp_path / "o", "main")
+    assert (found["task"], found["data"]["kind"], found["order"]) == ("labels", "own", None)
+    assert page.startswith("# Test micro-F1 of every model: your data (`small.npz`)\n")
+    assert "| row | runs | your data (test micro-F1, %) |" in page
+    assert "epochs: 300 -> 1" in page
+    assert not re.search("paper|PPI|Reddit", page)
+    assert found["command"].startswith("gaancore reproduce main --task labels --data small.npz")
+    assert gaancore("results", "o", "--to", "all.md").code == 0
+    collected = (tmp_path / "all.md").read_text(encoding="utf-8")
+    assert "| Test micro-F1 of every model | your data (`small.npz`) | 2 | 5 |" in collected
+
+
+def test_a_task_for_ones_own_data_can_be_named(gaancore, data, tmp_path):
+    options = ["--task", "labels", "--data", data, "--out", "o", "--report-only"]
+    assert gaancore("reproduce", "ablation", *options).code == 0
+    found, page = own_report(tmp_path / "o", "ablation")
+    assert [row["name"] for row in found["rows"]] == [
+        f"{model}-k{heads}" for model in ("attention", "gaan") for heads in (1, 2, 4, 8)
+    ]
+    assert "paper" not in page
+
+
+def test_speeds_of_ones_own_are_forecast(gaancore, tmp_path):
+    from small_traffic_run import small_roads, small_traffic_options
+
+    roads = small_roads()
+    lines = [",".join(map(str, row)) for row in [roads.sensor_ids, *roads.speeds.tolist()]]
+    (tmp_path / "speeds.csv").write_text("\n".join(lines), encoding="utf-8")
+    src, dst = roads.graph.edges()
+    ids = roads.sensor_ids
+    edges = [f"{ids[i]},{ids[j]},1" for i, j in zip(src, dst, strict=True)]
+    (tmp_path / "roads.csv").write_text("\n".join(["from,to,cost", *edges]), encoding="utf-8")
+    options = [*small_traffic_options(epochs=1, horizon=12), "--rows", "fnn", "--seeds", "1"]
+    options += ["--set=graph=roads.csv", "--data", "speeds.csv", "--out", "o"]
+    outcome = gaancore("reproduce", "traffic", *options)
+    assert outcome.code == 0, outcome
+    assert outcome.lines[0].startswith("task: forecast ")
+    found, page = own_report(tmp_path / "o", "traffic")
+    assert (found["task"], found["data"]["kind"]) == ("forecast", "own")
+    assert "last value" in page
+    assert not re.search("paper|METR-LA", page)
+
+
 def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
     gaancore("reproduce", "params", "--out", "other")
     x = small_arrays()["x"]
@@ -338,11 +400,24 @@ def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
 class TestRefusals:
     def test_a_folder_where_another_process_is_at_work(self, refused, data, tmp_path, monkeypatch):
         monkeypatch.setattr("gaancore.reproduce.jobs.PATIENCE_SECONDS", 0)
-        (tmp_path / "out").mkdir()
-        with (tmp_path / "out" / ".lock").open("w") as lock:
+        (tmp_path / "there").mkdir()
+        with (tmp_path / "there" / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
-        assert line.startswith("out: another process makes a table here")
+            line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "there")
+        assert line.startswith("there: another process makes a table here")
+
+    def test_a_table_that_the_data_do_not_fit(self, refused, data):
+        line = refused("reproduce", "traffic", "--data", data)
+        assert line == "--task: table traffic is of metr-la, forecast, got labels"
+
+    def test_ones_own_task_without_data(self, refused):
+        line = refused("reproduce", "main", "--task", "classes")
+        assert line.startswith("--data: task classes has no data of its own")
+
+    def test_a_report_of_a_later_version(self, main_table, refused, tmp_path):
+        path = tmp_path / "out" / "main.json"
+        path.write_text(json.dumps(report(path.parent) | {"schema": 2}), encoding="utf-8")
+        assert "written by a later gaancore (schema 2" in refused("results", "out")
 
     def test_an_unknown_row(self, refused, data):
         line = refused("reproduce", "main", "--data", data, "--rows", "gaan,sage")

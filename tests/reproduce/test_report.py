@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gaancore.reproduce.plan import TableRun
+from gaancore.reproduce.report.collected import collected_page
 from gaancore.reproduce.report.of_runs import changed_settings, spread, table_report
 from gaancore.reproduce.report.order import judged
 from gaancore.reproduce.report.page import page
@@ -94,6 +95,34 @@ def test_other_settings_on_the_full_data_do_too(runs):
     found = report(runs, changed=["epochs: 0 -> 3"])
     assert all(row["full"] == {} for row in found["rows"])
     assert "epochs: 0 -> 3" in page(found)
+
+
+def test_data_of_ones_own_stand_beside_no_paper(runs):
+    found = report(runs, task="labels", chosen="settings for a small graph", changed=["lr: 1 -> 2"])
+    assert all(row["full"] == {} and row["paper"] == {} for row in found["rows"])
+    assert found["order"] is None
+    lines = page(found).splitlines()
+    assert lines[0] == "# Test micro-F1 of every model: your data (`ppi`)"
+    assert lines[2] == (
+        "Data: Real data of your own (`ppi`: 56,944 nodes, split 44,906 / 6,514 / 5,524). Settings "
+        "for a small graph. Settings that were asked for: lr: 1 -> 2."
+    )
+    assert "| row | runs | your data (test micro-F1, %) |" in lines
+    assert "| gaan | 2 | 98.50 ± 0.71 |" in lines
+    assert "| gaan | 0, 1 | 7 | released | cpu | 3 | 3 s |" in lines
+
+
+def test_a_report_of_version_0_makes_the_same_page(runs, tmp_path):
+    found = report(runs)
+    old = {key: value for key, value in found.items() if key not in ("schema", "settings")}
+    for folder, content in (("new", found), ("old", old)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "main.json").write_text(json.dumps(content), encoding="utf-8")
+    pages = [collected_page([tmp_path / name], "{} of {}".format) for name in ("new", "old")]
+    assert pages[0] == pages[1]
+    assert "| Test micro-F1 of every model | the full PPI (`ppi`) | 6 | 8 |" in pages[0]
+    assert "| the full Reddit | `main of reddit` |" in pages[0]
+    assert "`main of ppi`" not in pages[0]
 
 
 def test_a_row_without_a_run_is_empty(runs):
