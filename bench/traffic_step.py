@@ -20,7 +20,7 @@ from gaancore.ops import masked_absolute_error
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system import threads
 from gaancore.system.process import peak_rss_mb, prepare_process, rss_mb
-from gaancore.train.pieces import PiecewiseGradient, pieces
+from gaancore.train.pieces import Gradients, pieces
 
 SENSORS, ARCS, BATCH, STEPS = 207, 1722, 64, 12
 Shape = tuple[int, int, int]  # rows, inputs and outputs of a product
@@ -47,19 +47,24 @@ def measure(num_threads: int, steps: int) -> dict[str, float]:
     inputs, future = (rng.standard_normal(shape, np.float32) for _ in range(2))
     targets = rng.standard_normal((BATCH * SENSORS, STEPS), np.float32)
     mask = np.ones(targets.shape, bool)
-    optimizer, gradient = Adam(model.named_parameters(), 0.001), PiecewiseGradient(model)
+    optimizer, gradient = Adam(model.named_parameters(), 0.001), Gradients(model)
 
     def loss_of(twin, part):
         rows = slice(part.start * SENSORS, part.stop * SENSORS)
         speeds = twin(inputs[:, rows], future[:, rows], copies)
         return masked_absolute_error(speeds, targets[rows], mask[rows], count=mask.size)
 
+    def learn(twin, part):
+        loss = loss_of(twin, part)
+        loss.backward()
+        return loss.data
+
     parts = pieces(BATCH, SENSORS)
     seconds, memory = [], []
     for _ in range(steps + 1):
         clock = time.perf_counter()
         model.zero_grad()
-        gradient.learn(loss_of, parts)
+        gradient.of(learn, parts)
         clip_grad_norm(model.named_parameters(), 5.0)
         optimizer.step()
         seconds.append(time.perf_counter() - clock)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gaancore.nn.gate import VARIANTS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.reproduce.jobs import Means
 from gaancore.reproduce.make import Asked, make_table
 from gaancore.reproduce.report.collected import collected_page

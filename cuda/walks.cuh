@@ -33,7 +33,7 @@ __device__ __forceinline__ void sum_over_rows(const offset* indptr, offset N, of
 }
 
 // dots[b] = <left, rows[indices[e + b], k]> for up to BATCH edges; all lanes of the team get them.
-__device__ __forceinline__ void dot_edges(Team team, const real* left, const real* rows,
+__device__ __forceinline__ void dot_edges(Team my, const real* left, const real* rows,
                                           const int* indices, offset e, offset stop, int K, int k,
                                           int D, real (&dots)[BATCH]) {
     const real* right[BATCH];
@@ -41,12 +41,12 @@ __device__ __forceinline__ void dot_edges(Team team, const real* left, const rea
         right[b] = rows + (offset(indices[e + b < stop ? e + b : e]) * K + k) * D;
         dots[b] = 0;
     }
-    for (int d = team.rank * V; d < D; d += team.size * V) {
+    for (int d = my.rank * V; d < D; d += my.size * V) {
         Pack<real> x = load(left + d);
         for (int b = 0; b < BATCH; ++b) {
             Pack<real> y = load(right[b] + d);
             for (int v = 0; v < V; ++v) dots[b] += x.x[v] * y.x[v];
         }
     }
-    for (int b = 0; b < BATCH; ++b) dots[b] = team_sum(team, dots[b]);
+    for (int b = 0; b < BATCH; ++b) dots[b] = team_sum(my, dots[b]);
 }
