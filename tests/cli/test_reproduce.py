@@ -343,7 +343,7 @@ def test_without_a_task_a_graph_of_ones_own_gets_settings_that_suit_it(gaancore,
     assert page.startswith("# Test micro-F1 of every model: your data (`small.npz`)\n")
     assert "| row | runs | your data (test micro-F1, %) |" in page
     assert "epochs: 300 -> 1" in page
-    assert not re.search("paper|PPI|Reddit", page)
+    assert not re.search("the paper|paper \\(|PPI|Reddit", page)
     assert found["command"].startswith("gaancore reproduce main --task labels --data small.npz")
     assert gaancore("results", "o", "--to", "all.md").code == 0
     collected = (tmp_path / "all.md").read_text(encoding="utf-8")
@@ -378,7 +378,7 @@ def test_speeds_of_ones_own_are_forecast(gaancore, tmp_path):
     found, page = own_report(tmp_path / "o", "traffic")
     assert (found["task"], found["data"]["kind"]) == ("forecast", "own")
     assert "last value" in page
-    assert not re.search("paper|METR-LA", page)
+    assert not re.search("the paper|paper \\(|METR-LA", page)
 
 
 def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):

@@ -109,7 +109,7 @@ def test_the_error_of_traffic_forecasts():
 
 @pytest.mark.parametrize("task", DATA)
 def test_the_counts_of_the_data(task):
-    facts = paper_data(task)
+    facts = dict(paper_data(task))
     assert facts.pop("place")
     assert facts == DATA[task]
 
