@@ -110,5 +110,6 @@ def _expect_same(path: Path, asked: Any, checksum: str, found: Any, found_checks
         wrong.append(f"data checksum: {found_checksum} -> {checksum}")
     if wrong:
         raise SettingsError(
-            f"{path}: a run with other settings is there: {'; '.join(wrong)}; choose another out"
+            f"{path}: a run with other settings is there: {'; '.join(wrong)}; choose another "
+            "folder (out)"
         )

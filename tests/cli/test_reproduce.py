@@ -404,7 +404,7 @@ class TestRefusals:
         with (tmp_path / "there" / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "there")
-        assert line.startswith("there: another process makes a table here")
+        assert line.startswith("there: another process is making a table here")
 
     def test_a_table_that_the_data_do_not_fit(self, refused, data):
         line = refused("reproduce", "traffic", "--data", data)
@@ -489,7 +489,10 @@ class TestRefusals:
     def test_other_settings_in_the_same_folder(self, main_table, refused, data):
         options = ["--data", data, *ROWS, "--task", "ppi", *small_options(epochs=2), "--out", "out"]
         line = refused("reproduce", "main", *options)
-        assert "a run with other settings is there: epochs: 1 -> 2; choose another out" in line
+        assert (
+            "a run with other settings is there: epochs: 1 -> 2; choose another folder (out)"
+            in line
+        )
 
     def test_other_data_under_the_same_report(self, main_table, refused, tmp_path):
         x = small_arrays()["x"]

@@ -14,6 +14,7 @@ from small_run import contents, small_settings, write_small_npz
 import gaancore
 from gaancore.reproduce.jobs import WORKER
 from gaancore.reproduce.worker import Work
+from gaancore.system.process import prepare_process
 from gaancore.tasks.begin import begin
 
 CHECKOUT = Path(gaancore.__file__).parents[1]
@@ -48,8 +49,9 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
         return code, worker.stdout.read(), worker.stderr.read()
 
 
-def test_a_worker_trains_as_this_process_does(tmp_path):
+def test_a_worker_trains_as_this_process_does(any_threads, tmp_path):
     process = start(tmp_path)
+    prepare_process(1)
     here = begin(
         tmp_path / "small.npz",
         task="ppi",
