@@ -11,7 +11,7 @@ from gaancore.errors import SettingsError
 from gaancore.reproduce.datasets import datasets_report
 from gaancore.reproduce.jobs import Display, Jobs, Means
 from gaancore.reproduce.parameters import parameters_report
-from gaancore.reproduce.plan import TableRun, plan, runs_folder
+from gaancore.reproduce.plan import plan, runs_folder
 from gaancore.reproduce.report.data import Facts
 from gaancore.reproduce.report.files import expect_same_data, write_report
 from gaancore.reproduce.report.of_runs import changed_settings, table_report
@@ -137,12 +137,14 @@ class TrainedTable:
     """A table that is made of training runs, for one task on its data."""
 
     def __init__(self, asked: Asked, task: Task, dataset: Any, facts: Facts) -> None:
-        """Raises SettingsError if there are runs with other settings where its own would be."""
+        """Raises SettingsError for a row that the task has not, or where there is a run with other
+        settings."""
         self.asked = asked
         self.task = task
         self.dataset = dataset
         self.facts = facts
         self.rows = rows_of(asked.table, task.name)
+        self.wanted = rows_of(asked.table, task.name, asked.rows)
         folder = runs_folder(asked.out, task.name, facts["checksum"])
         seeds = asked.seeds or seeds_of(asked.table, task.name)
         self.runs = plan(self.rows, seeds, folder, facts["checksum"], self.settings)
@@ -174,12 +176,11 @@ class TrainedTable:
         )
 
     def _work(self, means: Means, display: TableDisplay) -> str:
-        names = {row.name for row in rows_of(self.asked.table, self.task.name, self.asked.rows)}
-        wanted: list[TableRun] = [run for run in self.runs if run.row.name in names]
+        runs = [run for run in self.runs if run.row in self.wanted]
         jobs = Jobs(self.asked.data, means, display)
         with display:
             try:
-                jobs.work(wanted, self.asked.out)
+                jobs.work(runs, self.asked.out)
             except KeyboardInterrupt:
                 return "interrupted"
         return "failed" if jobs.failed else "done"
