@@ -35,7 +35,9 @@ def test_a_store_trains_as_the_file_it_was_made_of_where_the_order_is_the_same(
     assert gaancore("convert", "sorted.npz", "store").code == 0
     for source, run in (("sorted.npz", "a"), ("store", "b")):
         options = small_options(epochs=1)
-        assert gaancore("train", "--data", source, "--out", run, *options).code == 0
+        assert (
+            gaancore("train", "--task", "ppi", "--data", source, "--out", run, *options).code == 0
+        )
     weights = [contents(tmp_path / run)["best.safetensors"] for run in "ab"]
     assert weights[0] == weights[1]
     assert gaancore("evaluate", "b").code == 0
@@ -121,7 +123,7 @@ def test_the_built_in_ppi_is_written_as_it_is_trained_on(gaancore, tmp_path):
     assert (opened.ceiling, opened.kind) == (expected.ceiling, "synthetic")
     assert opened.notes == (*expected.notes, "drawn with seed 3")
     options = small_options(epochs=1)
-    assert gaancore("train", "--data", "store", "--out", "run", *options).code == 0
+    assert gaancore("train", "--task", "ppi", "--data", "store", "--out", "run", *options).code == 0
     again = gaancore("synth", "ppi", "store")
     assert again.code == 2
     assert "already exists" in again.err

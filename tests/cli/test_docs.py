@@ -133,7 +133,9 @@ def test_the_network_of_ones_own_is_about_as_good_as_the_page_says(capsys):
     assert int(guess[1]) == round(100 * norm.cdf(1 / 2))
 
 
-@pytest.mark.skipif(not hasattr(package, "from_scipy"), reason="`gaancore.from_scipy` is not there yet")
+@pytest.mark.skipif(
+    not hasattr(package, "from_scipy"), reason="`gaancore.from_scipy` is not there yet"
+)
 def test_the_other_programs_of_the_page_on_python_run(gaancore):
     names: dict[str, object] = {}
     for text in fenced("docs/python.md", "python"):

@@ -27,7 +27,9 @@ def train(gaancore, tmp_path):
     def command(*options: str, **arrays: np.ndarray) -> Path:
         (tmp_path / "old").mkdir()
         path = write_npz(tmp_path / "old", **arrays)
-        outcome = gaancore("train", "--data", path, "--out", "run", *small_options(), *options)
+        outcome = gaancore(
+            "train", "--task", "ppi", "--data", path, "--out", "run", *small_options(), *options
+        )
         assert outcome.code == 0
         return path
 

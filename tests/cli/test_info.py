@@ -56,7 +56,7 @@ def test_without_data_it_says_what_is_built_in(gaancore):
         outcome = gaancore("info", "--task", task)
         assert outcome.lines[0].strip() == "built-in, SYNTHETIC"
         assert any(line.startswith(f"│ {what} ") for line in outcome.lines)
-        assert "SYNTHETIC data: no --data was given" in outcome.out
+        assert "SYNTHETIC data: no data was given" in outcome.out
 
 
 def test_the_wrong_task_is_told(refused, tmp_path):
