@@ -81,7 +81,7 @@ REFUSED = {
     "no split": (["toy.mat", "store"], "toy.mat: the files name no split; split_shares: per cent"),
     "a split twice": (["small.npz", "store", "--split=60,20,20"], "has a split of its own"),
     "words": (["toy.mat", "store", "--split=a,b"], "--split: expected numbers such as 60,20,20"),
-    "two shares": (["toy.mat", "store", "--split=60,40"], "split_shares: expected per cent of"),
+    "two shares": (["toy.mat", "store", "--split=60,40"], "--split: expected per cent of"),
     "a seed alone": (["small.npz", "store", "--seed=1"], "--seed: nothing is drawn without --sp"),
 }
 
@@ -97,7 +97,7 @@ def test_what_cannot_be_converted_is_refused_in_one_line_and_writes_nothing(
 
 def test_a_store_is_not_converted_again_nor_a_file_checked(refused, gaancore, data):
     gaancore("convert", data, "store")
-    assert "store: a store already; use it as it is" in refused("convert", "store", "again")
+    assert "store: already a store; use it as it is" in refused("convert", "store", "again")
     assert "meta.json" in refused("check", data)
 
 

@@ -10,8 +10,7 @@ import pytest
 from small_run import small_options, write_small_npz
 from small_traffic_run import forecast_run, small_roads, small_traffic_options
 
-from gaancore.tasks import TASKS
-from gaancore.train.run_folder import RunFolder
+from gaancore.tasks import TASKS, open_run
 
 OPTIONS = small_traffic_options(epochs=1)
 
@@ -66,7 +65,7 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
     assert [row[0] for row in rows] == [
         str(small_roads().times[-1] + (ahead + 1) * step) for ahead in range(3)
     ]
-    latest = load_forecaster(RunFolder(tmp_path / "run"), small_roads()).latest()
+    latest = open_run(tmp_path / "run").forecast(small_roads()).speeds
     np.testing.assert_allclose(np.array(rows)[:, 1:].astype(float), latest, atol=5.1e-5)
 
     assert gaancore("plot", "run", "--sensor", "road0-1").code == 0
