@@ -113,9 +113,9 @@ def reproduce(table: str, **options: Any) -> int:
         JobsDisplay(),
         lambda task: _command(table, task, options),
     )
+    _say_written(made.files)
     if made.words:
         click.echo(made.words)
-    _say_written(made.files)
     return EXIT_CODES[made.end]
 
 

@@ -174,6 +174,7 @@ def _patiently(out: Path) -> int | None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise SettingsError(
-                    f"{out}: another process makes a table here; wait for it, or choose another out"
+                    f"{out}: another process is making a table here; wait for it, or choose "
+                    "another folder (out)"
                 ) from None
             time.sleep(POLL_SECONDS)

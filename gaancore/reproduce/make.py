@@ -11,7 +11,8 @@ from gaancore.errors import SettingsError
 from gaancore.reproduce.datasets import datasets_report
 from gaancore.reproduce.jobs import Display, Jobs, Means
 from gaancore.reproduce.parameters import parameters_report
-from gaancore.reproduce.plan import TableRun, plan, runs_folder
+from gaancore.reproduce.plan import plan, runs_folder
+from gaancore.reproduce.report.data import Facts
 from gaancore.reproduce.report.files import expect_same_data, write_report
 from gaancore.reproduce.report.of_runs import changed_settings, table_report
 from gaancore.reproduce.report.pictures import draw_gates, draw_report
@@ -85,11 +86,12 @@ def make_table(
         rows_of(table, asked.task, asked.rows)
         expect_common(table, rows_of(table, asked.task), asked.layers)
     task, dataset = _task_and_data(asked, display)
-    expect_same_data(out, table, task.name, dataset.facts()["checksum"])
+    facts = dataset.facts()
+    expect_same_data(out, table, task.name, facts["checksum"])
     if not TABLES[table].trained:
-        sizes = sampling_report(task, dataset)
+        sizes = sampling_report(task, dataset.graph, facts)
         return Made(sizes["data"]["words"], write_report(sizes, out))
-    return TrainedTable(asked, task, dataset).make(means, display, command(task.name))
+    return TrainedTable(asked, task, dataset, facts).make(means, display, command(task.name))
 
 
 def _expect_of_use(asked: Asked) -> None:
@@ -134,34 +136,39 @@ def _task_and_data(asked: Asked, display: TableDisplay) -> tuple[Task, Any]:
 class TrainedTable:
     """A table that is made of training runs, for one task on its data."""
 
-    def __init__(self, asked: Asked, task: Task, dataset: Any) -> None:
-        """Raises SettingsError if there are runs with other settings where its own would be."""
+    def __init__(self, asked: Asked, task: Task, dataset: Any, facts: Facts) -> None:
+        """Raises SettingsError for a row that the task has not, or where there is a run with other
+        settings."""
         self.asked = asked
         self.task = task
         self.dataset = dataset
-        self.facts = dataset.facts()
+        self.facts = facts
         self.rows = rows_of(asked.table, task.name)
-        self.chosen: str | None = None  # settings that suit the data, in words
-        folder = runs_folder(asked.out, task.name, self.facts["checksum"])
+        self.wanted = rows_of(asked.table, task.name, asked.rows)
+        folder = runs_folder(asked.out, task.name, facts["checksum"])
         seeds = asked.seeds or seeds_of(asked.table, task.name)
-        self.runs = plan(self.rows, seeds, folder, self.facts["checksum"], self.settings)
+        self.runs = plan(self.rows, seeds, folder, facts["checksum"], self.settings)
 
     def settings(self, row: Row, seed: int) -> Any:
         """Those of a run: the task's for these data, the row's, and what was asked for."""
-        return self._settled(row, seed, self.asked.layers)
+        return self._settled(row, seed, self.asked.layers)[0]
 
-    def _settled(self, row: Row, seed: int, asked: Sequence[Layer]) -> Any:
+    @property
+    def chosen(self) -> str | None:
+        """Settings that were chosen to suit the data, in words."""
+        return self._settled(self.rows[0], 0, self.asked.layers)[1]
+
+    def _settled(self, row: Row, seed: int, asked: Sequence[Layer]) -> tuple[Any, str | None]:
         layers: list[Layer] = [(row.name, row.settings), *asked, ("seed", {"seed": seed})]
         if self.asked.variant:
             layers.append(("variant", {"variant": self.asked.variant}))
         named = frozenset(name for _, changes in layers for name in changes)
-        settings, self.chosen = self.task.settled(self.dataset, *layers, named=named)
-        return settings
+        return self.task.settled(self.dataset, *layers, named=named)
 
     def make(self, means: Means | None, display: TableDisplay, command: str) -> Made:
         """Do the runs, as `make_table`."""
-        if self.chosen:
-            display.say(self.chosen)
+        if chosen := self.chosen:
+            display.say(chosen)
         end: Any = self._work(means, display) if means else "done"
         report, pictures = self.report(command)
         return Made(
@@ -169,12 +176,11 @@ class TrainedTable:
         )
 
     def _work(self, means: Means, display: TableDisplay) -> str:
-        names = {row.name for row in rows_of(self.asked.table, self.task.name, self.asked.rows)}
-        wanted: list[TableRun] = [run for run in self.runs if run.row.name in names]
+        runs = [run for run in self.runs if run.row in self.wanted]
         jobs = Jobs(self.asked.data, means, display)
         with display:
             try:
-                jobs.work(wanted, self.asked.out)
+                jobs.work(runs, self.asked.out)
             except KeyboardInterrupt:
                 return "interrupted"
         return "failed" if jobs.failed else "done"
@@ -185,9 +191,7 @@ class TrainedTable:
         changed = dict.fromkeys(
             change
             for row in self.rows
-            for change in changed_settings(
-                self._settled(row, 0, asked.layers), self._settled(row, 0, ())
-            )
+            for change in changed_settings(self.settings(row, 0), self._settled(row, 0, ())[0])
         )
         report = table_report(
             asked.table,

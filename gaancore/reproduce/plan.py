@@ -42,16 +42,17 @@ class TableRun:
     def record(self) -> Record:
         """record.json. Raises DataError if it is damaged or of another run."""
         path = self.folder.record_file
-        record: Any = read_json(path)
         try:
+            record: Any = read_json(path)
             same = with_changes(self.task.settings(), ("settings", record["settings"]))
             if same != self.settings:
                 raise ValueError("other settings than settings.json")
             for key in ("test", "data", "num_parameters", "device", "epochs", "seconds"):
                 record[key]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
+            what = str(error).removeprefix(f"{path}: ")
             raise DataError(
-                f"{path}: damaged ({error}); remove {path.parent} to run it again"
+                f"{path}: damaged ({what}); remove {path.parent} to run it again"
             ) from None
         return record
 
@@ -109,5 +110,6 @@ def _expect_same(path: Path, asked: Any, checksum: str, found: Any, found_checks
         wrong.append(f"data checksum: {found_checksum} -> {checksum}")
     if wrong:
         raise SettingsError(
-            f"{path}: a run with other settings is there: {'; '.join(wrong)}; choose another out"
+            f"{path}: a run with other settings is there: {'; '.join(wrong)}; choose another "
+            "folder (out)"
         )

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
-from gaancore.reproduce.report.data import data_part
+from gaancore.reproduce.report.data import Facts, data_part
 from gaancore.reproduce.report.schema import SCHEMA, SamplingReport
 from gaancore.reproduce.tables import TABLES
 from gaancore.seeding import derive_seed, generator
@@ -73,15 +72,13 @@ def sampled_sizes(
     )
 
 
-def sampling_report(task: Task, dataset: NodeDataset) -> SamplingReport:
-    """|B_l| on the whole graph, means over as many draws as the paper's."""
+def sampling_report(task: Task, graph: CSRGraph, facts: Facts) -> SamplingReport:
+    """|B_l| on the whole graph of the data, means over as many draws as the paper's."""
     sizes = [
-        sampled_sizes(
-            dataset.graph, FANOUTS, num_seeds=NUM_SEEDS, repeats=REPEATS, seed=0, merge=merge
-        )
+        sampled_sizes(graph, FANOUTS, num_seeds=NUM_SEEDS, repeats=REPEATS, seed=0, merge=merge)
         for merge in (False, True)
     ]
-    data = data_part(task, dataset.facts())
+    data = data_part(task, facts)
     return {
         "schema": SCHEMA,
         "table": "sampling",

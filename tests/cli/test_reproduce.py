@@ -21,7 +21,7 @@ from gaancore.reproduce.tables import TABLES
 
 CHECKOUT = Path(package.__file__).parents[1]
 PROGRAM = "from gaancore.cli.main import main; main()"
-TINY = small_options(epochs=1)
+TINY = ["--task", "ppi", *small_options(epochs=1)]
 ROWS = ["--rows", "gaan,fnn", "--seeds", "2"]
 
 
@@ -144,9 +144,9 @@ def test_a_table_is_added_to_row_by_row(gaancore, data, tmp_path):
 
 
 def test_a_config_holds_for_every_row_and_set_wins_over_it(gaancore, data, tmp_path):
-    lines = [f"{option.removeprefix('--set=')}\n" for option in TINY]
+    lines = [f"{option.removeprefix('--set=')}\n" for option in small_options(epochs=1)]
     (tmp_path / "tiny.toml").write_text("".join(lines) + "dropout = 0.3\nlr = 0.5", "utf-8")
-    given = ["--config", "tiny.toml", "--set", "lr=0.02", "--data", data]
+    given = ["--task", "ppi", "--data", data, "--config", "tiny.toml", "--set", "lr=0.02"]
     assert gaancore("reproduce", "main", *given, "--seeds", "1", "--rows", "fnn,gaan").code == 0
     for name in ("fnn", "gaan"):
         (path,) = tmp_path.glob(f"reproduced/runs/*/{name}-released-seed0/record.json")
@@ -189,7 +189,8 @@ def test_a_budget_of_nothing_runs_nothing_and_still_reports(gaancore, data, tmp_
 
 def test_a_spent_budget_saves_what_is_under_way(gaancore, data, tmp_path):
     options = ["--data", data, "--rows", "gaan", "--seeds", "1", "--out", "out"]
-    endless = small_options(epochs=100_000, stop_patience=100_000)
+    endless = ["--task", "ppi"]
+    endless += small_options(epochs=100_000, stop_patience=100_000)
     outcome = gaancore("reproduce", "main", *options, *endless, "--budget", "0.15")
     assert outcome.code == 0
     assert "gaan seed 0: stopped" in outcome.out
@@ -201,7 +202,7 @@ def test_a_spent_budget_saves_what_is_under_way(gaancore, data, tmp_path):
 
 def test_killed_in_the_middle_and_started_again_runs_nothing_twice(gaancore, data, tmp_path):
     options = ["reproduce", "main", "--data", data, "--rows", "fnn,gaan", "--seeds", "1"]
-    options += [*small_options(epochs=60), "--out"]
+    options += ["--task", "ppi", *small_options(epochs=60), "--out"]
     process = start(*options, "killed", folder=tmp_path)
     runs = tmp_path / "killed" / "runs"
     deadline = time.monotonic() + 120
@@ -226,7 +227,8 @@ def test_killed_in_the_middle_and_started_again_runs_nothing_twice(gaancore, dat
 
 def test_ctrl_c_saves_what_is_under_way(data, tmp_path):
     options = ["--data", data, "--rows", "gaan,fnn", "--seeds", "1", "--jobs", "2", "--out", "out"]
-    endless = small_options(epochs=100_000, stop_patience=100_000)
+    endless = ["--task", "ppi"]
+    endless += small_options(epochs=100_000, stop_patience=100_000)
     process = start("reproduce", "main", *options, *endless, folder=tmp_path)
     runs = tmp_path / "out" / "runs"
     deadline = time.monotonic() + 120
@@ -244,7 +246,7 @@ def test_ctrl_c_saves_what_is_under_way(data, tmp_path):
 
 
 def without_clock(out: Path) -> str:
-    """The report but for what a clock decides."""
+    """The report, except for what a clock decides."""
     text = (out / "main.json").read_text(encoding="utf-8").replace(out.name, "OUT")
     return re.sub(r'"seconds": [\d.]+', "", text)
 
@@ -317,6 +319,68 @@ def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
         assert f"{ahead}: MAE / RMSE / MAPE" in page
 
 
+def own_report(folder: Path, table: str) -> tuple[dict, str]:
+    """The report and page of a table on data of one's own, without runs of other names."""
+    return report(folder, table), (folder / f"{table}.md").read_text(encoding="utf-8")
+
+
+def test_without_a_task_a_graph_of_ones_own_gets_settings_that_suit_it(gaancore, data, tmp_path):
+    widths = [option for option in small_options() if "batch" not in option][2:]
+    command = ["reproduce", "main", "--data", data, "--rows", "fnn,max-pool", "--seeds", "1"]
+    outcome = gaancore(*command, *widths, "--set=epochs=1", "--out", "o")
+    assert outcome.code == 0
+    assert outcome.lines[0] == "task: labels (the data have several labels a node)"
+    assert outcome.lines[1].startswith("settings for a small graph (120 nodes, ")
+    records = {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8"))["settings"]
+        for path in (tmp_path / "o" / "runs").glob("labels-*/*/record.json")
+    }
+    one, other = records["fnn-released-seed0"], records["max-pool-released-seed0"]
+    assert one | {"model": "max-pool"} == other
+    assert (one["batch"], one["normalize"], one["validate_every"]) == ("graphs", "standard", 5)
+    found, page = own_report(tmp_path / "o", "main")
+    assert (found["task"], found["data"]["kind"], found["order"]) == ("labels", "own", None)
+    assert page.startswith("# Test micro-F1 of every model: your data (`small.npz`)\n")
+    assert "| row | runs | your data (test micro-F1, %) |" in page
+    assert "epochs: 300 -> 1" in page
+    assert not re.search("the paper|paper \\(|PPI|Reddit", page)
+    assert found["command"].startswith("gaancore reproduce main --task labels --data small.npz")
+    assert gaancore("results", "o", "--to", "all.md").code == 0
+    collected = (tmp_path / "all.md").read_text(encoding="utf-8")
+    assert "| Test micro-F1 of every model | your data (`small.npz`) | 2 | 5 |" in collected
+
+
+def test_a_task_for_ones_own_data_can_be_named(gaancore, data, tmp_path):
+    options = ["--task", "labels", "--data", data, "--out", "o", "--report-only"]
+    assert gaancore("reproduce", "ablation", *options).code == 0
+    found, page = own_report(tmp_path / "o", "ablation")
+    assert [row["name"] for row in found["rows"]] == [
+        f"{model}-k{heads}" for model in ("attention", "gaan") for heads in (1, 2, 4, 8)
+    ]
+    assert "paper" not in page
+
+
+def test_speeds_of_ones_own_are_forecast(gaancore, tmp_path):
+    from small_traffic_run import small_roads, small_traffic_options
+
+    roads = small_roads()
+    lines = [",".join(map(str, row)) for row in [roads.sensor_ids, *roads.speeds.tolist()]]
+    (tmp_path / "speeds.csv").write_text("\n".join(lines), encoding="utf-8")
+    src, dst = roads.graph.edges()
+    ids = roads.sensor_ids
+    edges = [f"{ids[i]},{ids[j]},1" for i, j in zip(src, dst, strict=True)]
+    (tmp_path / "roads.csv").write_text("\n".join(["from,to,cost", *edges]), encoding="utf-8")
+    options = [*small_traffic_options(epochs=1, horizon=12), "--rows", "fnn", "--seeds", "1"]
+    options += ["--set=graph=roads.csv", "--data", "speeds.csv", "--out", "o"]
+    outcome = gaancore("reproduce", "traffic", *options)
+    assert outcome.code == 0, outcome
+    assert outcome.lines[0].startswith("task: forecast ")
+    found, page = own_report(tmp_path / "o", "traffic")
+    assert (found["task"], found["data"]["kind"]) == ("forecast", "own")
+    assert "last value" in page
+    assert not re.search("the paper|paper \\(|METR-LA", page)
+
+
 def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
     gaancore("reproduce", "params", "--out", "other")
     x = small_arrays()["x"]
@@ -336,11 +400,24 @@ def test_reports_are_put_together_to_one_page(main_table, gaancore, tmp_path):
 class TestRefusals:
     def test_a_folder_where_another_process_is_at_work(self, refused, data, tmp_path, monkeypatch):
         monkeypatch.setattr("gaancore.reproduce.jobs.PATIENCE_SECONDS", 0)
-        (tmp_path / "out").mkdir()
-        with (tmp_path / "out" / ".lock").open("w") as lock:
+        (tmp_path / "there").mkdir()
+        with (tmp_path / "there" / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out")
-        assert line.startswith("out: another gaancore reproduce is at work here")
+            line = refused("reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "there")
+        assert line.startswith("there: another process is making a table here")
+
+    def test_a_table_that_the_data_do_not_fit(self, refused, data):
+        line = refused("reproduce", "traffic", "--data", data)
+        assert line == "--task: table traffic is of metr-la, forecast, got labels"
+
+    def test_ones_own_task_without_data(self, refused):
+        line = refused("reproduce", "main", "--task", "classes")
+        assert line.startswith("--data: task classes has no data of its own")
+
+    def test_a_report_of_a_later_version(self, main_table, refused, tmp_path):
+        path = tmp_path / "out" / "main.json"
+        path.write_text(json.dumps(report(path.parent) | {"schema": 2}), encoding="utf-8")
+        assert "written by a later gaancore (schema 2" in refused("results", "out")
 
     def test_an_unknown_row(self, refused, data):
         line = refused("reproduce", "main", "--data", data, "--rows", "gaan,sage")
@@ -353,7 +430,7 @@ class TestRefusals:
 
     def test_a_task_that_a_table_has_not(self, refused):
         line = refused("reproduce", "traffic", "--task", "ppi")
-        assert line == "--task: table traffic is of metr-la, got ppi"
+        assert line == "--task: table traffic is of metr-la, forecast, got ppi"
 
     @pytest.mark.parametrize(
         ("table", "change", "words"),
@@ -361,14 +438,14 @@ class TestRefusals:
             (
                 "main",
                 "model=gaan",
-                "model: the rows of table main differ in it; leave it out (--rows",
+                "model: the rows of table main differ in it; leave it out (rows",
             ),
             ("ablation", "num_heads=2", "num_heads: the rows of table ablation differ in it"),
             ("out-dim", "out_dim=64", "out_dim: the rows of table out-dim differ in it"),
             ("traffic", "model=gaan", "model: the rows of table traffic differ in it"),
-            ("main", "variant=paper", "variant: leave it out; --variant names it"),
-            ("main", "seed=3", "seed: each row is run with seeds 0, 1, ...; --seeds says how many"),
-            ("main", "task=reddit", "task: got 'reddit', but the task is ppi; name it with --task"),
+            ("main", "variant=paper", "variant: leave it out; variant is an argument of its own"),
+            ("main", "seed=3", "seed: each row is run with seeds 0, 1, ...; seeds says how many"),
+            ("main", "task=reddit", "task: got 'reddit', but the task is ppi"),
         ],
     )
     @pytest.mark.parametrize("where", ["--set", "file.toml"])
@@ -410,16 +487,19 @@ class TestRefusals:
         assert "small.npz" in refused("reproduce", "main", "--data", data, "--out", "out")
 
     def test_other_settings_in_the_same_folder(self, main_table, refused, data):
-        options = ["--data", data, *ROWS, *small_options(epochs=2), "--out", "out"]
+        options = ["--data", data, *ROWS, "--task", "ppi", *small_options(epochs=2), "--out", "out"]
         line = refused("reproduce", "main", *options)
-        assert "a run with other settings is there: epochs: 1 -> 2; choose another --out" in line
+        assert (
+            "a run with other settings is there: epochs: 1 -> 2; choose another folder (out)"
+            in line
+        )
 
     def test_other_data_under_the_same_report(self, main_table, refused, tmp_path):
         x = small_arrays()["x"]
         x[0] += 1
         other = write_small_npz(tmp_path / "other.npz", x=x)
         line = refused("reproduce", "main", "--data", other, *ROWS, *TINY, "--out", "out")
-        assert "a report on other data" in line
+        assert "a report on other data is there" in line
 
     @pytest.mark.parametrize("text", ["{", '{"settings": {}}', "[]"])
     def test_a_damaged_record(self, main_table, refused, data, tmp_path, text):

@@ -11,9 +11,10 @@ from small_run import small_run
 from small_traffic_run import forecast_run
 
 from gaancore.errors import DataError
-from gaancore.plots import scores as figures
+from gaancore.plots import curves, scores
+from gaancore.plots.curves import learning_curves
 from gaancore.plots.picture import save_figure
-from gaancore.plots.scores import learning_curves, out_dim_chart, score_chart
+from gaancore.plots.scores import out_dim_chart, score_chart
 
 ROWS = [
     {"name": "GaAN", "mean": 0.98, "std": 0.01, "n": 3, "paper": 0.9871},
@@ -31,7 +32,8 @@ def drawn(monkeypatch) -> list[Figure]:
         seen.append(figure)
         return save_figure(figure, path)
 
-    monkeypatch.setattr(figures, "save_figure", save)
+    for module in (curves, scores):
+        monkeypatch.setattr(module, "save_figure", save)
     return seen
 
 

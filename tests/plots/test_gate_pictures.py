@@ -1,6 +1,7 @@
 """The gates of test nodes: facts against the equations, pictures against the facts."""
 
-from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import layer_reference as reference
 import numpy as np
@@ -8,11 +9,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from small_run import resumed_run, small_dataset, small_run
 
-from gaancore.data import TEST
+from gaancore.data import TEST, NodeDataset
 from gaancore.errors import SettingsError
 from gaancore.plots import gates as gate_figures
-from gaancore.plots.scores import gate_pictures
-from gaancore.reproduce.gates import look_at_heads
+from gaancore.tasks import open_run
+from gaancore.train.nodes.heads.of_test import HeadsOfTest, look_at_heads
 
 PICTURES = ("gates-of-nodes", "gates-by-head", "attention-entropy", "gates-in-training")
 
@@ -25,9 +26,20 @@ def run(request, tmp_path_factory):
     return folder
 
 
+def heads_of(folder: Path, data: NodeDataset) -> HeadsOfTest:
+    """What the heads of a finished run do."""
+    return look_at_heads(open_run(folder, "cpu").classifier, data)
+
+
+def pictures_of(folder: Path, data: NodeDataset, out: Path, **options: Any) -> dict[str, Any]:
+    """Its pictures in `out`, and their facts."""
+    log = open_run(folder, "cpu").log
+    return gate_figures.gate_pictures(heads_of(folder, data), log, out, **options)
+
+
 def gates_by_hand(folder, data) -> list[np.ndarray]:
     """(test nodes, K) of each layer, node by node, from the best weights."""
-    settings = look_at_heads(folder, data).run.settings
+    settings = open_run(folder).settings
     again = resumed_run(folder, variant=settings.variant)
     again.load_best()
     h, block = reference.fc(again.model.embed, data.features), data.graph.full_block()
@@ -49,7 +61,7 @@ def gates_by_hand(folder, data) -> list[np.ndarray]:
 
 def test_the_facts_are_those_of_the_best_weights_over_whole_neighbourhoods(run, tmp_path):
     data = small_dataset()
-    facts = gate_pictures(run, data, tmp_path)
+    facts = pictures_of(run, data, tmp_path)
     assert facts["test_nodes"] == data.nodes(TEST).size
     assert facts["data"] == "real"
     for layer, gates in zip(facts["layers"], gates_by_hand(run, data), strict=True):
@@ -67,22 +79,22 @@ def test_the_facts_are_those_of_the_best_weights_over_whole_neighbourhoods(run, 
 def test_the_nodes_shown_are_test_nodes_over_all_degrees_and_always_the_same(run, tmp_path):
     data = small_dataset()
     degrees = data.graph.degrees
-    nodes = gate_pictures(run, data, tmp_path)["nodes"]
+    nodes = pictures_of(run, data, tmp_path)["nodes"]
     assert len(nodes) == len({node["row"] for node in nodes}) == 16
     assert {node["row"] for node in nodes} <= set(data.nodes(TEST).tolist())
     assert [node["degree"] for node in nodes] == [degrees[node["row"]] for node in nodes]
     shown, of_test = [node["degree"] for node in nodes], degrees[data.nodes(TEST)]
     assert shown == sorted(shown)
     assert (shown[0], shown[-1]) == (of_test.min(), of_test.max())
-    assert gate_pictures(run, data, tmp_path)["nodes"] == nodes
+    assert pictures_of(run, data, tmp_path)["nodes"] == nodes
 
 
 def test_chosen_nodes_are_shown_with_their_own_gates(run, tmp_path):
     data = small_dataset()
     chosen = data.nodes(TEST)[[4, 1, 9]].tolist()
-    facts = gate_pictures(run, data, tmp_path, nodes=chosen)
+    facts = pictures_of(run, data, tmp_path, nodes=chosen)
     assert sorted(node["row"] for node in facts["nodes"]) == sorted(chosen)
-    heads = look_at_heads(run, data)
+    heads = heads_of(run, data)
     figure = gate_figures.of_nodes(heads, heads.positions(chosen))
     rows = [node["row"] for node in facts["nodes"]]
     places = np.searchsorted(data.nodes(TEST), rows)
@@ -95,8 +107,8 @@ def test_chosen_nodes_are_shown_with_their_own_gates(run, tmp_path):
 
 
 def test_the_curves_over_training_are_those_of_the_log(run):
-    heads = look_at_heads(run, small_dataset())
-    log = heads.run.folder.read_log()
+    heads = heads_of(run, small_dataset())
+    log = open_run(run).log
     figure = gate_figures.in_training(heads, log)
     panels = np.array(figure.axes).reshape(2, 2)
     for layer in range(2):
@@ -106,11 +118,9 @@ def test_the_curves_over_training_are_those_of_the_log(run):
             assert_array_equal(np.transpose(drawn), [x["gates"][layer][name] for x in log])
 
 
-def test_a_log_without_gates_leaves_that_picture_out(run, tmp_path, monkeypatch):
-    read = type(look_at_heads(run, small_dataset()).run.folder)
+def test_a_log_without_gates_leaves_that_picture_out(run, tmp_path):
     log = [{"step": 1, "epoch": 1.0, "best": True}]
-    monkeypatch.setattr(read, "read_log", lambda self: log)
-    files = gate_pictures(run, small_dataset(), tmp_path)["files"]
+    files = gate_figures.gate_pictures(heads_of(run, small_dataset()), log, tmp_path)["files"]
     assert "gates-in-training.png" not in files
     assert len(files) == 6
 
@@ -118,7 +128,7 @@ def test_a_log_without_gates_leaves_that_picture_out(run, tmp_path, monkeypatch)
 def test_one_head_and_no_neighbours_can_be_drawn(tmp_path):
     nobody = small_dataset(edge_index=np.zeros((2, 0), np.int64))
     small_run(tmp_path / "run", nobody, num_heads=1, first_heads=1, epochs=1).train()
-    facts = gate_pictures(tmp_path / "run", nobody, tmp_path)
+    facts = pictures_of(tmp_path / "run", nobody, tmp_path)
     for layer in facts["layers"]:
         (head,) = layer["heads"]
         assert head["entropy_mean"] is None
@@ -127,20 +137,17 @@ def test_one_head_and_no_neighbours_can_be_drawn(tmp_path):
         assert layer["std_over_heads"] == 0
 
 
-def test_what_has_no_gates_or_other_data_or_no_such_node_is_refused(run, tmp_path):
+def test_what_has_no_gates_or_no_such_node_is_refused(run, tmp_path):
     small_run(tmp_path / "pool", model="max-pool", epochs=1).train()
-    with pytest.raises(SettingsError, match=r"pool: max-pool of task ppi: expected a gaan"):
-        gate_pictures(tmp_path / "pool", small_dataset(), tmp_path / "out")
+    with pytest.raises(SettingsError, match=r"pool: max-pool of task ppi: only a gaan has gates"):
+        pictures_of(tmp_path / "pool", small_dataset(), tmp_path / "out")
     data = small_dataset()
-    other = replace(data, features=data.features + 1)
-    with pytest.raises(SettingsError, match=r"run: these are not the data that the run was"):
-        gate_pictures(run, other, tmp_path / "out")
     with pytest.raises(SettingsError, match=r"nodes: 100000 is not the row of a test node"):
-        gate_pictures(run, data, tmp_path / "out", nodes=[100000])
+        pictures_of(run, data, tmp_path / "out", nodes=[100000])
     assert not (tmp_path / "out").exists()
 
 
 def test_looking_changes_nothing_in_the_run(run, tmp_path):
     before = {path.name: path.read_bytes() for path in run.iterdir()}
-    gate_pictures(run, small_dataset(), tmp_path)
+    pictures_of(run, small_dataset(), tmp_path)
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before

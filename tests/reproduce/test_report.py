@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gaancore.reproduce.order import judged
-from gaancore.reproduce.page import page
-from gaancore.reproduce.report import changed_settings, spread, table_report
-from gaancore.reproduce.runs import TableRun
+from gaancore.reproduce.plan import TableRun
+from gaancore.reproduce.report.collected import collected_page
+from gaancore.reproduce.report.of_runs import changed_settings, spread, table_report
+from gaancore.reproduce.report.order import judged
+from gaancore.reproduce.report.page import page
 from gaancore.reproduce.tables import rows_of
+from gaancore.tasks import TASKS
 from gaancore.train.nodes.settings import NodeSettings
 from gaancore.train.run_folder import RunFolder
 
@@ -57,9 +59,11 @@ def write_record(folder: Path, settings: NodeSettings, score: float) -> None:
     (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
 
 
-def report(runs: list[TableRun], changed=(), **data) -> dict:
-    rows = rows_of("main", "ppi")
-    return table_report("main", "ppi", rows, runs, FULL | data, changed, "gaancore reproduce main")
+def report(runs: list[TableRun], task: str = "ppi", changed=(), chosen=None, **data) -> dict:
+    rows = rows_of("main", task)
+    facts = FULL | data
+    options = {"chosen": chosen, "changed": changed, "command": "the rest"}
+    return table_report("main", TASKS[task], rows, runs, facts, **options)
 
 
 def row_of(found: dict, name: str) -> dict:
@@ -91,6 +95,34 @@ def test_other_settings_on_the_full_data_do_too(runs):
     found = report(runs, changed=["epochs: 0 -> 3"])
     assert all(row["full"] == {} for row in found["rows"])
     assert "epochs: 0 -> 3" in page(found)
+
+
+def test_data_of_ones_own_stand_beside_no_paper(runs):
+    found = report(runs, task="labels", chosen="settings for a small graph", changed=["lr: 1 -> 2"])
+    assert all(row["full"] == {} and row["paper"] == {} for row in found["rows"])
+    assert found["order"] is None
+    lines = page(found).splitlines()
+    assert lines[0] == "# Test micro-F1 of every model: your data (`ppi`)"
+    assert lines[2] == (
+        "Data: Real data of your own (`ppi`: 56,944 nodes, split 44,906 / 6,514 / 5,524). Settings "
+        "for a small graph. Settings that were asked for: lr: 1 -> 2."
+    )
+    assert "| row | runs | your data (test micro-F1, %) |" in lines
+    assert "| gaan | 2 | 98.50 ± 0.71 |" in lines
+    assert "| gaan | 0, 1 | 7 | released | cpu | 3 | 3 s |" in lines
+
+
+def test_a_report_of_version_0_makes_the_same_page(runs, tmp_path):
+    found = report(runs)
+    old = {key: value for key, value in found.items() if key not in ("schema", "settings")}
+    for folder, content in (("new", found), ("old", old)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "main.json").write_text(json.dumps(content), encoding="utf-8")
+    pages = [collected_page([tmp_path / name], "{} of {}".format) for name in ("new", "old")]
+    assert pages[0] == pages[1]
+    assert "| Test micro-F1 of every model | the full PPI (`ppi`) | 6 | 8 |" in pages[0]
+    assert "| the full Reddit | `main of reddit` |" in pages[0]
+    assert "`main of ppi`" not in pages[0]
 
 
 def test_a_row_without_a_run_is_empty(runs):

@@ -62,6 +62,6 @@ def describe(task: Task, facts: Facts) -> str:
         "full": f"Real, full {name} ({file}).",
         "part": f"Real data, but not the paper's full {name} ({file}): "
         "a score here is a check and does not stand beside the paper's.",
-        "own": f"Your data ({file}).",
+        "own": f"Real data of your own ({file}).",
         "synthetic": f"SYNTHETIC look-alike of {name} ({size}): scores say nothing about {name}.",
     }[kind]

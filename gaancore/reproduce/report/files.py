@@ -54,5 +54,5 @@ def expect_same_data(out: Path, table: str, task: str, checksum: str) -> None:
     if found != (task, checksum):
         raise SettingsError(
             f"{path}: a report on other data is there ({found[0]}, checksum {found[1]}; now "
-            f"{task}, {checksum}); choose another out"
+            f"{task}, {checksum}); choose another folder (out)"
         )

@@ -176,7 +176,7 @@ def _gates(report: RunsReport) -> list[str]:
 def _missing(report: RunsReport) -> list[str]:
     if not report["missing"]:
         return []
-    return [f"Not run: {', '.join(report['missing'])}.", f"To run it: `{report['command']}`"]
+    return [f"Not run: {', '.join(report['missing'])}.", f"To run the rest: `{report['command']}`"]
 
 
 def _sampling(report: SamplingReport) -> str:
