@@ -1,14 +1,12 @@
 """`gaancore train`."""
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import click
 
 from gaancore.errors import SettingsError
+from gaancore.system.interrupts import interrupts
 from gaancore.system.process import prepare_process
 from gaancore.tasks import TASKS
 from gaancore.tasks.begin import Begun, begin, resume
@@ -67,7 +65,7 @@ def train(**options: Any) -> int:
     run = begun.run
     display.begin(begun)
     try:
-        with _interrupts() as stop_requested, display:
+        with interrupts((signal.SIGINT, signal.SIGTERM)) as stop_requested, display:
             run.watcher = display.watcher(stop_requested)
             record = run.train()
     except RunInterrupt:
@@ -102,22 +100,3 @@ def _resumed(options: dict[str, Any]) -> Begun:
         prefetch=options["prefetch"],
         layers=given_settings(options),
     )
-
-
-@contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Inside, the first Ctrl-C (or SIGTERM) lets the run stop after its step, the second stops at
-    once. Yields the function that says whether one came."""
-    asked: list[int] = []
-
-    def handler(number: int, frame: FrameType | None) -> None:
-        if asked:
-            raise KeyboardInterrupt
-        asked.append(number)
-
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield lambda: bool(asked)
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)

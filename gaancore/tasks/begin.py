@@ -23,6 +23,21 @@ class Begun:
     task: Task
     lines: tuple[str, ...] = ()
 
+    def opening(self) -> list[str]:
+        """What is trained on what, and where it goes, a line each."""
+        run, data = self.run, self.run.data_facts
+        synthetic, s = data["kind"] == "synthetic", run.settings
+        source = data["path"] or ("built in" if synthetic else "from memory")
+        return [
+            *(data["notes"][:1] if synthetic else ()),
+            f"data: {source}: {self.task.words.data(data)}",
+            *self.lines,
+            *(f"note: {note}" for note in (() if synthetic else data["notes"])),
+            f"model: {s.model}, variant {s.variant}, {run.model.num_parameters:,} parameters, "
+            f"{run.steps_per_epoch} steps an epoch, seed {s.seed}, on {run.device}",
+            f"run: {run.folder.path}",
+        ]
+
 
 def begin(
     data: str | Path | Any = None,

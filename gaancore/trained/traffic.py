@@ -64,11 +64,14 @@ class TrafficRun(OpenedRun):
         return Forecast(speeds, times, dataset.sensor_ids, (warning,) if warning else ())
 
     def evaluate(
-        self, splits: Sequence[str] = ("validation", "test"), *, data: str | None = None
+        self,
+        splits: Sequence[str] = ("validation", "test"),
+        *,
+        data: str | Path | TrafficDataset | None = None,
     ) -> dict[str, Any]:
         """Errors of the best weights on all windows of some parts, in the data's units.
 
-        data : the same data, if they have moved.
+        data : the same data, if they have moved or came from memory.
         Returns {split: {minutes ahead: errors}}, and for each split the errors of guesses that
         learn nothing. Raises SettingsError for other splits or other data.
         """
@@ -87,7 +90,7 @@ class TrafficRun(OpenedRun):
         folder: str | Path | None = None,
         *,
         sensors: Sequence[str] = (),
-        data: str | None = None,
+        data: str | Path | TrafficDataset | None = None,
     ) -> list[Path]:
         """Draw learning curves, forecasts against truth and errors; returns the PNG and SVG files.
 
