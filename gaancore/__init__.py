@@ -96,7 +96,6 @@ _HOMES = {
     "from_scipy": "door.matrices",
     "load": "door.reading",
     "open_run": "tasks",
-    "train": "door.training",
 }
 
 # In a checkout, `gaancore.cli` lives beside the package in `cli/` (pyproject maps it when built).
@@ -106,6 +105,8 @@ if (_checkout / "pyproject.toml").is_file() and (_checkout / "cli" / "main.py").
 
 
 def __getattr__(name: str) -> Any:
+    if name == "train":  # a function and a package at once
+        return import_module(f"{__name__}.train")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -31,8 +31,8 @@ def from_pandas(
               from and to, as ids of nodes. They count in both directions and once.
     node_id : the column of ids; by default `id`, `node_id` or `node`, else the frame's index.
     label   : the column of classes, where None, NaN or -1 means none; or a list of two or more
-              columns of 0 and 1, several labels a node. By default `label`, or all columns that are
-              called `label:NAME`.
+              columns of 0 and 1, several labels a node. By default `label`, or all columns called
+              `label:NAME`.
     split   : the column of `train`, `val`, `test` or None; by default `split`. If there is none, 60,
               20 and 20 per cent of the labelled nodes are drawn.
     options : as of `from_scipy`. A column `graph_id` of integers says which graph a node is in.

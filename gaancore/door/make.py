@@ -54,7 +54,9 @@ def made(
     """
     names = feature_names if feature_names is not None else column_names(features)
     ids = np.arange(graph.num_nodes) if node_ids is None else node_ids
-    codes, found_names = (None, None) if labels is None else coded_labels(f"{where}: labels", labels)
+    codes, found_names = (
+        (None, None) if labels is None else coded_labels(f"{where}: labels", labels)
+    )
     raw = RawDataset(
         path=None,
         graph=graph,
@@ -94,7 +96,7 @@ def _numeric(where: str, features: Any) -> np.ndarray:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{where}: features: not all are numbers ({error}); leave out what is none, or encode it"
+            f"{where}: features: not all are numbers ({error}); leave the others out, or encode them"
         ) from None
 
 

@@ -17,10 +17,10 @@ def from_pyg(
 ) -> NodeDataset | NodeInputs:
     """A dataset from a `torch_geometric.data.Data`; without `y`, a graph to predict on.
 
-    data : has `x` (N, F) and `edge_index` (2, E); where there are any, `y` (N,) of classes, -1 or
-           NaN for none, or (N, C) of 0 and 1; `train_mask`, `val_mask` and `test_mask` (N,), of
-           (N, splits) the first; and `batch` (N,), the graph that each node is in. Without masks 60,
-           20 and 20 per cent of the labelled nodes are drawn. Any object with these attributes
+    data : has `x` (N, F) and `edge_index` (2, E). It may have `y` (N,) of classes, -1 or NaN for
+           none, or (N, C) of 0 and 1; `train_mask`, `val_mask` and `test_mask` (N,), of
+           (N, splits) the first; and `batch` (N,), the graph that each node is in. Without masks
+           60, 20 and 20 per cent of the labelled nodes are drawn. Any object with these attributes
            will do; tensors may be on any device.
     class_names, options : as of `from_scipy`.
     The result's `notes` say what was dropped, assumed or drawn.
@@ -99,8 +99,8 @@ def from_dgl(
         raise DataError(f"{where}: graph: expected a DGLGraph, got {type(graph).__name__}")
     if len(kinds := getattr(graph, "ntypes", ["_N"])) > 1:
         raise DataError(
-            f"{where}: graph: expected one kind of nodes, got {', '.join(kinds)}; take a part of it "
-            "or make it homogeneous"
+            f"{where}: graph: expected one kind of nodes, got {', '.join(kinds)}; take a "
+            "part of it or make it homogeneous"
         )
     fields = graph.ndata
     if features not in fields:
@@ -112,13 +112,13 @@ def from_dgl(
     known = {features, label, *MASKS, "_ID"}
     if others := [str(name) for name in fields if name not in known]:
         notes.append(f"not used: {', '.join(sorted(others))}")
-    sizes = getattr(graph, "batch_num_nodes", list)()
-    counts = as_array(f"{where}: batch_num_nodes", sizes)
+    batched = hasattr(graph, "batch_num_nodes")
+    counts = as_array(f"{where}: graph", graph.batch_num_nodes() if batched else [])
     return made(
         where,
         ArcList(src, dst, num_nodes),
         fields[features],
-        fields[label] if label in fields else None,
+        fields.get(label),
         split,
         graph_ids=np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else None,
         class_names=class_names,

@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from gaancore.data.nodes.dataset import NodeDataset
@@ -69,8 +68,8 @@ def train(
     prefetch      : batches that are made ahead of time, by as many threads; 0: none.
     verbose       : print what was chosen, scores now and then, and the result.
     on_validation : called with every line of the log; what it raises ends the run.
-    settings      : by name, such as model="gaan", epochs=50, num_heads=4, seed=1; see `NodeSettings`
-                    and `ForecastSettings`.
+    settings      : by name, such as model="gaan", epochs=50, num_heads=4, seed=1; see
+                    `NodeSettings` and `ForecastSettings`.
 
     Ctrl-C finishes the step, saves the state, and raises KeyboardInterrupt with the folder to
     resume from. BLAS is left one thread, for the whole process: see `limit_blas`.
@@ -91,9 +90,7 @@ def train(
         raise DataError("train: data: no labels to learn from; name them when you make the dataset")
     source = os.fspath(data) if isinstance(data, os.PathLike) else data
     if resume_from is None:
-        begun = begin(
-            source, task=task, out=out, device=device, prefetch=prefetch, layers=layers
-        )
+        begun = begin(source, task=task, out=out, device=device, prefetch=prefetch, layers=layers)
     elif out is not None or task is not None:
         raise SettingsError("train: resume_from: a resumed run keeps its folder and its task")
     else:
@@ -111,13 +108,15 @@ def train(
                 f"interrupted at step {begun.run.progress.step}; the state is saved, go on with "
                 f"resume_from={str(begun.run.folder.path)!r}"
             ) from None
-    say(f"{begun.task.words.result(record)}; best epoch {record['best_epoch']:g}, "
-        f"{record['seconds']:.1f} s; written: {begun.run.folder.path}")
+    say(
+        f"{begun.task.words.result(record)}; best epoch {record['best_epoch']:g}, "
+        f"{record['seconds']:.1f} s; written: {begun.run.folder.path}"
+    )
     for doubt in begun.task.words.doubts(record):
         say(doubt)
-    opened: Any = begun.task.opened(begun.run.folder, begun.run.device)
-    opened.dataset = begun.run.dataset  # type: ignore[attr-defined]
-    return opened  # type: ignore[no-any-return]
+    opened = begun.task.opened(begun.run.folder, begun.run.device)
+    opened.dataset = begun.run.dataset
+    return opened
 
 
 class _Validations:

@@ -42,7 +42,7 @@ def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, NaN, an empty text, pandas' NA or NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, str) and not value or isinstance(value, float) and value != value
+    return (isinstance(value, str) and not value) or (isinstance(value, float) and value != value)
 
 
 def plain(value: Any) -> Any:

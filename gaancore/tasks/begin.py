@@ -1,5 +1,6 @@
 """From data and settings to a run that is about to train: a new one, or one that goes on."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,7 +44,7 @@ def begin(
     data: str | Path | Any = None,
     *,
     task: str | None = None,
-    out: str | Path | None = None,
+    out: str | os.PathLike[str] | None = None,
     device: str = "auto",
     prefetch: int = 2,
     layers: Sequence[Layer] = (),
@@ -95,7 +96,7 @@ def _free_names(settings: Any) -> Iterator[Path]:
 
 
 def resume(
-    path: str | Path,
+    path: str | os.PathLike[str],
     data: str | Any = None,
     *,
     device: str = "auto",

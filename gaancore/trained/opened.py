@@ -70,8 +70,10 @@ class OpenedRun(ABC):
 
     @abstractmethod
     def evaluate(self, splits: Sequence[str], *, data: Any = None) -> dict[str, Any]:
-        """Scores of the best weights on some splits of the run's data, by name. data: the same data,
-        if they have moved or came from memory."""
+        """Scores of the best weights on some splits of the run's data, by name.
+
+        data : the same data, if they have moved or came from memory.
+        """
 
     @abstractmethod
     def plot(self, folder: str | Path | None = None, *, data: Any = None) -> list[Path]:
