@@ -33,8 +33,8 @@ def from_pandas(
     label   : the column of classes, where None, NaN or -1 means none; or a list of two or more
               columns of 0 and 1, several labels a node. By default `label`, or all columns called
               `label:NAME`.
-    split   : the column of `train`, `val`, `test` or None; by default `split`. If there is none, 60,
-              20 and 20 per cent of the labelled nodes are drawn.
+    split   : the column of `train`, `val`, `test` or None; by default `split`. If there is none,
+              60, 20 and 20 per cent of the labelled nodes are drawn.
     options : as of `from_scipy`. A column `graph_id` of integers says which graph a node is in.
     The result's `notes` say what was dropped, assumed or drawn.
     Raises DataError and SettingsError, each one line that names the column and the id.

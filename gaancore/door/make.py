@@ -96,7 +96,7 @@ def _numeric(where: str, features: Any) -> np.ndarray:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"{where}: features: not all are numbers ({error}); leave the others out, or encode them"
+            f"{where}: features: not all are numbers ({error}); leave the others out or encode them"
         ) from None
 
 

@@ -49,6 +49,17 @@ class NodeRun(OpenedRun):
 
     `data` is a path in any layout, a dataset or NodeInputs; it needs no labels and no split. By
     default it is the run's own.
+
+    >>> import gaancore
+    >>> square = [[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]]
+    >>> data = gaancore.from_scipy(square, [[0], [1], [2], [3]], ["a", "b", "a", "b"])
+    >>> run = gaancore.train(data, out="square", epochs=2, num_heads=2, verbose=False)
+    >>> run.predict_proba().shape, run.predictions().class_names.tolist()
+    ((4, 2), ['a', 'b'])
+    >>> run.gates(nodes=[1])[2].shape  # of layer 2: one node, two heads
+    (1, 2)
+    >>> sorted(run.evaluate())
+    ['test', 'validation']
     """
 
     @cached_property

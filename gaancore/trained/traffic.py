@@ -35,6 +35,14 @@ class TrafficRun(OpenedRun):
     """A run that forecasts the speeds of sensors.
 
     `data` is a path in any layout or a dataset of the same sensors; by default it is the run's own.
+
+    >>> import gaancore
+    >>> from gaancore.data import synthetic_traffic
+    >>> data = synthetic_traffic(num_days=1)
+    >>> sizes = {"hidden_dim": 4, "num_layers": 1, "num_heads": 1, "history": 3, "horizon": 2}
+    >>> run = gaancore.train(data, out="roads", epochs=1, verbose=False, **sizes)
+    >>> run.forecast().speeds.shape == (2, data.num_sensors)
+    True
     """
 
     @cached_property

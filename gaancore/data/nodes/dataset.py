@@ -28,6 +28,11 @@ class NodeDataset:
     feature_names : (F,) the files' own names of the features; None if they have none.
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
+
+    >>> import gaancore
+    >>> data = gaancore.from_scipy([[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0], [1], [2]], [0, 1, 0])
+    >>> data.num_nodes, data.num_edges, data.notes
+    (3, 4, ('no split in the files: 60/20/20 drawn with seed 0: 1 training, 1 validation and 1 test nodes',))
     """
 
     family: ClassVar[str] = "nodes"

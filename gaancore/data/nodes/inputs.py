@@ -19,7 +19,12 @@ from gaancore.system.paths import user_path
 
 @dataclass(frozen=True)
 class NodeInputs:
-    """A graph and the features of its nodes; see NodeDataset for the arrays and names."""
+    """A graph and the features of its nodes; see NodeDataset for the arrays and names.
+
+    >>> import gaancore
+    >>> gaancore.from_scipy([[0, 1], [1, 0]], [[0.5], [1.5]], node_ids=["a", "b"]).node_ids.tolist()
+    ['a', 'b']
+    """
 
     path: str | None
     graph: CSRGraph

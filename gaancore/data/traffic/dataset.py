@@ -56,6 +56,14 @@ class TrafficDataset:
     coordinates  : (N, 2) float64 latitude and longitude, or None.
     windows      : the files' own split, if they come as windows that are split already.
     notes        : one line each, for the user: what was aligned, dropped or assumed.
+
+    >>> import numpy as np
+    >>> import gaancore
+    >>> np.savetxt("speeds.csv", [[60, 55]] * 40, "%g", ",", header="a,b", comments="")
+    >>> np.savetxt("edges.csv", [["a", "b"]], "%s", ",", header="from,to", comments="")
+    >>> data = gaancore.load("speeds.csv")
+    >>> data.speeds.shape, data.sensor_ids
+    ((40, 2), ('a', 'b'))
     """
 
     family: ClassVar[str] = "traffic"
