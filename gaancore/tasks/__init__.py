@@ -120,12 +120,13 @@ def open_run(
     data   : its data, a path or a dataset, if they have moved or came from memory.
     Raises DataError if there is no run, SettingsError if these are not its data.
 
+    >>> import numpy as np
     >>> import gaancore
-    >>> data = gaancore.from_scipy([[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0], [1], [2]], [0, 1, 0])
-    >>> _ = gaancore.train(data, out="three", epochs=2, verbose=False)
-    >>> run = gaancore.open_run("three", data=data)
+    >>> data = gaancore.from_scipy(np.ones((4, 4)), np.eye(4), [0, 1, 0, 1])
+    >>> _ = gaancore.train(data, out="four", epochs=2, verbose=False)
+    >>> run = gaancore.open_run("four", data=data)
     >>> run.predict_proba().shape
-    (3, 2)
+    (4, 2)
     """
     folder = RunFolder(user_path(path))
     opened = task_of(folder).opened(folder, device)

@@ -29,10 +29,11 @@ class NodeDataset:
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
 
+    >>> import numpy as np
     >>> import gaancore
-    >>> data = gaancore.from_scipy([[0, 1, 0], [1, 0, 1], [0, 1, 0]], [[0], [1], [2]], [0, 1, 0])
-    >>> data.num_nodes, data.num_edges, data.notes
-    (3, 4, ('no split in the files: 60/20/20 drawn with seed 0: 1 training, 1 validation and 1 test nodes',))
+    >>> data = gaancore.from_scipy(np.ones((4, 4)), np.eye(4), [0, 1, 0, 1])
+    >>> data.num_nodes, data.num_edges, data.notes[-1]
+    (4, 16, '4 self-loops kept')
     """
 
     family: ClassVar[str] = "nodes"
