@@ -2,7 +2,6 @@
 
 import os
 import platform
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -10,19 +9,6 @@ from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
-
-
-def median_time(function: Callable[[], Any], warmup: int = 1, repeat: int = 7) -> float:
-    """Median seconds of a call after `warmup` calls that are not counted."""
-    for _ in range(warmup):
-        function()
-    times = []
-    for _ in range(repeat):
-        clock = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - clock)
-    return statistics.median(times)
-
 
 LEAST_REPEATS = 3
 

@@ -15,11 +15,12 @@ from gaancore.graph.copies import GraphCopies
 from gaancore.graph.csr import CSRGraph
 from gaancore.kernels import cpu
 from gaancore.models.traffic_forecaster import TrafficForecaster
+from gaancore.nn import AggregatorSpec
 from gaancore.ops import masked_absolute_error
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system import threads
 from gaancore.system.process import peak_rss_mb, prepare_process, rss_mb
-from gaancore.train.pieces import PiecewiseGradient, pieces
+from gaancore.train.pieces import Gradients, pieces
 
 SENSORS, ARCS, BATCH, STEPS = 207, 1722, 64, 12
 Shape = tuple[int, int, int]  # rows, inputs and outputs of a product
@@ -38,35 +39,32 @@ def measure(num_threads: int, steps: int) -> dict[str, float]:
     prepare_process(num_threads)
     rng = np.random.default_rng(0)
     copies = GraphCopies(road_graph(rng))
-    model = TrafficForecaster(
-        2,
-        model="gaan",
-        variant="paper",
-        hidden_dim=64,
-        num_layers=2,
-        num_heads=4,
-        key_dim=16,
-        value_dim=16,
-        gate_dim=64,
-        rng=rng,
+    spec = AggregatorSpec(
+        "gaan", "paper", num_heads=4, key_dim=16, value_dim=16, gate_dim=64, mean_in_gate=False
     )
+    model = TrafficForecaster(2, spec=spec, hidden_dim=64, num_layers=2, rng=rng)
     shape = (STEPS, BATCH * SENSORS, 2)
     inputs, future = (rng.standard_normal(shape, np.float32) for _ in range(2))
     targets = rng.standard_normal((BATCH * SENSORS, STEPS), np.float32)
     mask = np.ones(targets.shape, bool)
-    optimizer, gradient = Adam(model.named_parameters(), 0.001), PiecewiseGradient(model)
+    optimizer, gradient = Adam(model.named_parameters(), 0.001), Gradients(model)
 
     def loss_of(twin, part):
         rows = slice(part.start * SENSORS, part.stop * SENSORS)
         speeds = twin(inputs[:, rows], future[:, rows], copies)
         return masked_absolute_error(speeds, targets[rows], mask[rows], count=mask.size)
 
+    def learn(twin, part):
+        loss = loss_of(twin, part)
+        loss.backward()
+        return loss.data
+
     parts = pieces(BATCH, SENSORS)
     seconds, memory = [], []
     for _ in range(steps + 1):
         clock = time.perf_counter()
         model.zero_grad()
-        gradient.learn(loss_of, parts)
+        gradient.of(learn, parts)
         clip_grad_norm(model.named_parameters(), 5.0)
         optimizer.step()
         seconds.append(time.perf_counter() - clock)

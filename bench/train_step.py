@@ -30,6 +30,7 @@ import traffic_step
 
 from gaancore.graph.csr import CSRGraph
 from gaancore.models.node_classifier import NodeClassifier
+from gaancore.nn import AggregatorSpec
 from gaancore.ops import bce_with_logits
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system.process import peak_rss_mb, prepare_process, rss_mb
@@ -60,19 +61,14 @@ def measure(num_threads: int, epochs: int) -> dict[str, float]:
     blocks = [random_graph(rng).full_block() for _ in range(NUM_GRAPHS)]
     inputs = [rng.standard_normal((NUM_NODES, NUM_FEATURES), np.float32) for _ in blocks]
     labels = [(rng.random((NUM_NODES, NUM_LABELS)) < 0.3).astype(np.uint8) for _ in blocks]
+    spec = AggregatorSpec("gaan", num_heads=8, key_dim=24, value_dim=32, gate_dim=64)
     model = NodeClassifier(
         NUM_FEATURES,
         NUM_LABELS,
-        model="gaan",
-        variant="released",
+        layers=[spec, spec],
         embed_dim=64,
         out_dim=128,
-        num_heads=(8, 8),
-        key_dim=24,
-        value_dims=(32, 32),
-        gate_dim=64,
         dropout=0.1,
-        attention_dropout=0.0,
         rng=rng,
     )
     optimizer = Adam(model.named_parameters(), lr=0.01)

@@ -7,7 +7,8 @@ import click
 
 from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.tasks import TASKS
 from gaancore.train.choices import Layer, read_config
 

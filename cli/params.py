@@ -5,15 +5,18 @@ import json
 import click
 from rich.table import Table
 
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.reproduce.parameters import ModelSize, model_sizes
+from gaancore.tasks import TASKS
 
-from .data import TASKS
 from .show import Display, print_whole
+
+PAPERS = tuple(name for name, task in TASKS.items() if task.of_paper)
 
 
 @click.command(short_help="Parameter counts, layer by layer, beside the paper's.")
-@click.option("--task", type=click.Choice(TASKS), help="[default: all]")
+@click.option("--task", type=click.Choice(PAPERS), help="[default: all]")
 @click.option("--model", type=click.Choice(MODELS), help="[default: all]")
 @click.option(
     "--variant", type=click.Choice(VARIANTS),
@@ -25,7 +28,7 @@ def params(
     task: str | None, model: str | None, variant: str | None, layers: bool, as_json: bool
 ) -> int:
     """Count the parameters of the models in the paper's tables, built as on its data sets."""
-    tasks = (task,) if task else TASKS
+    tasks = (task,) if task else PAPERS
     sizes = [size for name in tasks for size in model_sizes(name, variant, model)]
     if as_json:
         click.echo(json.dumps([_facts(size) for size in sizes], indent=2))

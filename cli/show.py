@@ -16,9 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from gaancore.reproduce.jobs import last_validation
-from gaancore.reproduce.runs import TableRun
-from gaancore.tasks import task_named
+from gaancore.reproduce.plan import TableRun
 from gaancore.tasks.begin import Begun
 from gaancore.train.progress import Watcher
 from gaancore.train.run_folder import RunFolder
@@ -138,7 +136,9 @@ class JobsDisplay:
             disable=not self.console.is_terminal,
         )
         self.tasks: dict[str, TaskID] = {}
-        self.failed = False
+
+    def say(self, line: str) -> None:
+        self.console.print(line)
 
     def watch(self, runs: Sequence[TableRun]) -> None:
         """Show the last validation of each."""
@@ -149,17 +149,16 @@ class JobsDisplay:
                 self.tasks[run.name] = self.bar.add_task(
                     "", total=None, name=run.name, epoch=0.0, validated=""
                 )
-            if line := last_validation(run):
-                words = task_named(run.settings.task).words.validated(line)
+            if line := run.last_validation():
+                words = run.task.words.validated(line)
                 self.bar.update(self.tasks[run.name], epoch=line["epoch"], validated=words)
 
     def ended(self, run: TableRun, outcome: str) -> None:
         """Say how a run ended; one that went wrong does not stop the others."""
         if run.name in self.tasks:
             self.bar.remove_task(self.tasks.pop(run.name))
-        self.failed |= outcome not in ("done", "stopped")
         if outcome == "done":
-            outcome = task_named(run.settings.task).words.result(run.record())
+            outcome = run.task.words.result(run.record())
         self.console.print(f"{run.name}: {outcome}")
 
     def __enter__(self) -> None:

@@ -1,6 +1,5 @@
 """`gaancore train`."""
 
-import signal
 from typing import Any
 
 import click
@@ -65,7 +64,7 @@ def train(**options: Any) -> int:
     run = begun.run
     display.begin(begun)
     try:
-        with interrupts((signal.SIGINT, signal.SIGTERM)) as stop_requested, display:
+        with interrupts() as stop_requested, display:
             run.watcher = display.watcher(stop_requested)
             record = run.train()
     except RunInterrupt:

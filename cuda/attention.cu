@@ -1,29 +1,40 @@
-// w = softmax over row i of scale * <queries[i, k], keys[j, k]>, after which some are dropped;
-// out[i, k] = sum over the edges (i, j) of w * values[j, k].   Its gradient: attention_backward.cu
+// forward:  w = softmax over row i of scale * <queries[i, k], keys[j, k]>, after which some are
+//           dropped; out[i, k] = sum over the edges (i, j) of w * values[j, k]
+// backward: for each edge e = (i, j) and head, from what the forward pass kept for row i (top,
+//           1 / sum), with `factor` as dropout chose it before:
+//               w = exp(scale * <queries[i], keys[j]> - top) / sum
+//               weights[e] = w * factor
+//               grad_scores[e] = scale * w * (factor * <grad[i], values[j]> - <grad[i], out[i]>)
+//           The last term is the sum over the row of weight times its gradient. Three weighted sums
+//           remain: of keys by grad_scores, and over the transposed block of queries by grad_scores
+//           and of grad by weights. So E*K*D numbers are never stored.
 //
-// Owner: a team of lanes owns (row or piece, head, strip of d) and goes over its edges once,
-// BATCH at a time, with a running maximum: when that grows, what was summed so far is scaled
-// down. A lane steps through key and value width, so gathered rows are read in whole sectors;
-// sums stay in registers. Rows that are cut leave (maximum, sum) and unscaled output for
+// Owner, forward: a team of lanes owns (row or piece, head, strip of d) and goes over its edges
+// once, BATCH at a time, with a running maximum: when that grows, what was summed so far is scaled
+// down. A lane steps through key and value width, so gathered rows are read in whole sectors; sums
+// stay in registers. Rows that are cut leave (maximum, sum) and unscaled output for
 // `attention_pieces`.
 // Bytes: reads E*K*(A + D) keys and values, N*K*A queries, E indices, N + 1 indptr; writes
 // N*K*(D + 2).
-
-const int STRIPS = 4;  // packs of the output that one lane keeps: more are another item
+//
+// Owner, backward: a team of lanes owns (row or piece, head) and steps through both widths; BATCH
+// edges are under way together. Edges do not depend on each other.
+// Bytes: reads E*K*(A + D) keys and values, N*K*(A + 2*D + 2), E indices, N + 1 indptr; writes
+// 2*E*K.
 
 extern "C" __global__ void attention_forward(
     const real* queries, const real* keys, const real* values,  // (N, K, A), (S, K, A), (S, K, D)
-    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int size,
+    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int team,
     real scale, unsigned long long threshold, real keep_scale, unsigned long long seed,
     real* out,         // (N, K, D)
     real* stats,       // (N, K, 2): what was subtracted from the scores, and 1 / sum
     real* partial,     // (slots, K, D)
     real* partial_stats) {  // (slots, K, 2): maximum, sum
-    Team team = team_of(size);
-    int width = size * V, passes = (D + width * STRIPS - 1) / (width * STRIPS);
+    Team my = team_of(team);
+    int width = team * V, passes = (D + width * STRIPS - 1) / (width * STRIPS);
     offset items = (N + slots) * K * passes;
-    for (offset item = first_item(size); item < items; item += item_stride(size)) {
-        int first = item % passes * width * STRIPS + team.rank * V, k = item / passes % K;
+    for (offset item = first_item(team); item < items; item += item_stride(team)) {
+        int first = item % passes * width * STRIPS + my.rank * V, k = item / passes % K;
         Unit unit;
         if (!find_unit(item / passes / K, indptr, N, slots, unit)) continue;  // the whole team
         const real* query = queries + (unit.row * K + k) * A;
@@ -31,7 +42,7 @@ extern "C" __global__ void attention_forward(
         Pack<real> sum[STRIPS] = {};
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real weight[BATCH], before = top;
-            dot_edges(team, query, keys, indices, e, unit.stop, K, k, A, weight);
+            dot_edges(my, query, keys, indices, e, unit.stop, K, k, A, weight);
             for (int b = 0; b < BATCH; ++b) {
                 weight[b] = e + b < unit.stop ? scale * weight[b] : minus_infinity();
                 top = larger(weight[b], top);
@@ -62,7 +73,7 @@ extern "C" __global__ void attention_forward(
             for (int v = 0; v < V; ++v) sum[s].x[v] *= whole ? inverse : real(1);
             store((whole ? out : partial) + place * D + d, sum[s]);
         }
-        if (team.rank != 0 || item % passes != 0) continue;
+        if (my.rank != 0 || item % passes != 0) continue;
         (whole ? stats : partial_stats)[place * 2] = whole ? shift_of(top) : top;
         (whole ? stats : partial_stats)[place * 2 + 1] = whole ? inverse : total;
     }
@@ -86,5 +97,38 @@ extern "C" __global__ void attention_pieces(const real* partial, const real* par
         out[(unit.row * K + k) * D + d] = inverse * sum;
         if (d == 0) stats[(unit.row * K + k) * 2] = shift_of(top);
         if (d == 0) stats[(unit.row * K + k) * 2 + 1] = inverse;
+    }
+}
+
+extern "C" __global__ void attention_backward(
+    const real* grad, const real* out,                          // (N, K, D)
+    const real* queries, const real* keys, const real* values,  // (N, K, A), (S, K, A), (S, K, D)
+    const real* stats,                                          // (N, K, 2)
+    const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int team,
+    real scale, unsigned long long threshold, real keep_scale, unsigned long long seed,
+    real* weights, real* grad_scores) {                         // (E, K)
+    Team my = team_of(team);
+    for (offset item = first_item(team); item < (N + slots) * K; item += item_stride(team)) {
+        int k = item % K;
+        Unit unit;
+        if (!find_unit(item / K, indptr, N, slots, unit)) continue;  // the whole team
+        offset place = unit.row * K + k;
+        const real* row_grad = grad + place * D;
+        real top = stats[place * 2], inverse = stats[place * 2 + 1], mean = 0;
+        for (int d = my.rank; d < D; d += team) mean += row_grad[d] * out[place * D + d];
+        mean = team_sum(my, mean);
+        for (offset e = unit.start; e < unit.stop; e += BATCH) {
+            real score[BATCH], grad_weight[BATCH];
+            dot_edges(my, queries + place * A, keys, indices, e, unit.stop, K, k, A, score);
+            dot_edges(my, row_grad, values, indices, e, unit.stop, K, k, D, grad_weight);
+            for (int b = 0; b < BATCH; ++b) {
+                if (my.rank != b % team || e + b >= unit.stop) continue;
+                offset position = (e + b) * K + k;
+                real weight = exp(scale * score[b] - top) * inverse;
+                real factor = kept_share(seed, position, threshold, keep_scale);
+                weights[position] = weight * factor;
+                grad_scores[position] = scale * weight * (factor * grad_weight[b] - mean);
+            }
+        }
     }
 }

@@ -10,19 +10,19 @@ extern "C" __global__ void edge_dot(const real* queries,   // (N, K, D)
                                     const real* keys,      // (S, K, D)
                                     const offset* indptr,  // (N + 1,)
                                     const int* indices,    // (E,)
-                                    offset N, offset slots, int K, int D, int size,
+                                    offset N, offset slots, int K, int D, int team,
                                     real* out) {           // (E, K)
-    Team team = team_of(size);
-    for (offset item = first_item(size); item < (N + slots) * K; item += item_stride(size)) {
+    Team my = team_of(team);
+    for (offset item = first_item(team); item < (N + slots) * K; item += item_stride(team)) {
         int k = item % K;
         Unit unit;
         if (!find_unit(item / K, indptr, N, slots, unit)) continue;  // the whole team
         const real* query = queries + (unit.row * K + k) * D;
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real dots[BATCH];
-            dot_edges(team, query, keys, indices, e, unit.stop, K, k, D, dots);
+            dot_edges(my, query, keys, indices, e, unit.stop, K, k, D, dots);
             for (int b = 0; b < BATCH; ++b)
-                if (team.rank == 0 && e + b < unit.stop) out[(e + b) * K + k] = dots[b];
+                if (my.rank == 0 && e + b < unit.stop) out[(e + b) * K + k] = dots[b];
         }
     }
 }

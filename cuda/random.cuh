@@ -1,5 +1,5 @@
-// The bits behind dropout: the same words as gaancore/kernels/fastmath.py, so that the CPU and the
-// GPU keep the same edges.
+// The bits behind dropout: the same words as in gaancore/kernels/cpu/vector/math.py, so that both
+// backends keep the same edges.
 
 __device__ __forceinline__ unsigned mix(unsigned h) {  // MurmurHash3's finaliser
     h = (h ^ h >> 16) * 0x85EBCA6Bu;

@@ -6,10 +6,10 @@
 // Bytes: forward reads and writes N*K*D; backward reads 2*N*K*D and writes N*K*D; and N*K gates.
 
 extern "C" __global__ void scale_heads_forward(const real* heads, const real* gates, offset rows,
-                                               int D, int size, real* out) {
-    Team team = team_of(size);
-    for (offset row = first_item(size); row < rows; row += item_stride(size)) {
-        for (int d = team.rank * V; d < D; d += size * V) {
+                                               int D, int team, real* out) {
+    Team my = team_of(team);
+    for (offset row = first_item(team); row < rows; row += item_stride(team)) {
+        for (int d = my.rank * V; d < D; d += team * V) {
             Pack<real> x = load(heads + row * D + d);
             for (int v = 0; v < V; ++v) x.x[v] *= gates[row];
             store(out + row * D + d, x);
@@ -18,12 +18,12 @@ extern "C" __global__ void scale_heads_forward(const real* heads, const real* ga
 }
 
 extern "C" __global__ void scale_heads_backward(const real* grad, const real* heads,
-                                                const real* gates, offset rows, int D, int size,
+                                                const real* gates, offset rows, int D, int team,
                                                 real* grad_heads, real* grad_gates) {
-    Team team = team_of(size);
-    for (offset row = first_item(size); row < rows; row += item_stride(size)) {
+    Team my = team_of(team);
+    for (offset row = first_item(team); row < rows; row += item_stride(team)) {
         real total = 0;
-        for (int d = team.rank * V; d < D; d += size * V) {
+        for (int d = my.rank * V; d < D; d += team * V) {
             Pack<real> g = load(grad + row * D + d), x = load(heads + row * D + d);
             for (int v = 0; v < V; ++v) {
                 total += g.x[v] * x.x[v];
@@ -31,7 +31,7 @@ extern "C" __global__ void scale_heads_backward(const real* grad, const real* he
             }
             store(grad_heads + row * D + d, g);
         }
-        total = team_sum(team, total);
-        if (team.rank == 0) grad_gates[row] = total;
+        total = team_sum(my, total);
+        if (my.rank == 0) grad_gates[row] = total;
     }
 }

@@ -17,14 +17,14 @@ __device__ __forceinline__ void take_larger(real x, int source, real& top, int& 
 extern "C" __global__ void segment_max_forward(const real* values,    // (S, F)
                                                const offset* indptr,  // (N + 1,)
                                                const int* indices,    // (E,)
-                                               offset N, offset slots, int F, int size,
+                                               offset N, offset slots, int F, int team,
                                                real* out,              // (N, F)
                                                int* winners,           // (N, F)
                                                real* partial,          // (slots, F)
                                                int* partial_winners) { // (slots, F)
-    int rank = team_of(size).rank, strips = (F + size * V - 1) / (size * V);
-    for (offset item = first_item(size); item < (N + slots) * strips; item += item_stride(size)) {
-        int f = (item % strips * size + rank) * V;
+    int rank = team_of(team).rank, strips = (F + team * V - 1) / (team * V);
+    for (offset item = first_item(team); item < (N + slots) * strips; item += item_stride(team)) {
+        int f = (item % strips * team + rank) * V;
         Unit unit;
         if (f >= F || !find_unit(item / strips, indptr, N, slots, unit)) continue;
         Pack<real> top = {};

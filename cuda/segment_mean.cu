@@ -2,7 +2,7 @@
 // backward: out[j, f] = sum_{p in transposed row j} grad[i, f] / |N_i|,  i = t_indices[p]
 //
 // Owner: a team of lanes owns (row or piece, strip of f); a lane owns V neighbouring f. Lanes
-// step through f, so gathered rows are read in whole sectors. `sum_pieces` adds pieces up in
+// step through f, so gathered rows are read in whole sectors. sum_pieces.cu adds pieces up in
 // order.
 // Bytes: reads E*F numbers, E indices, N + 1 indptr (backward: 2*E indptr, mostly from the
 // cache); writes N*F (backward: S*F).

@@ -3,7 +3,7 @@
 //
 // Owner: a team of lanes owns (row or piece, head, strip of d); a lane owns V neighbouring d and
 // keeps their sums in registers. Lanes step through d, so each gathered row of values is read in
-// whole sectors and a weight is one broadcast. No atomics: `sum_pieces` adds pieces up in order.
+// whole sectors and a weight is one broadcast. No atomics: sum_pieces.cu adds pieces up in order.
 // Bytes: reads E*K*D values, E*K weights, E indices and edge_ids, N + 1 indptr; writes N*K*D.
 
 extern "C" __global__ void segment_weighted_sum(
@@ -24,20 +24,4 @@ extern "C" __global__ void segment_weighted_sum(
                       Pack<real> row = load(values + (offset(indices[p]) * K + k) * D + d);
                       for (int v = 0; v < V; ++v) total.x[v] += weight * row.x[v];
                   });
-}
-
-// out[i] = the sum of row i's pieces, in order, for the rows that were cut: a thread owns one
-// number of a row, neighbours own neighbouring numbers, and only the row's first slot has work.
-// Bytes: reads slots * width numbers, writes at most as many.
-extern "C" __global__ void sum_pieces(const real* partial,  // (slots, width)
-                                      const offset* indptr, offset N, offset slots, int width,
-                                      real* out) {          // (N, width)
-    for (offset t = first_item(1); t < slots * width; t += item_stride(1)) {
-        offset slot = t / width, column = t % width;
-        Unit unit;
-        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
-        real total = 0;
-        for (offset p = 0; p < unit.pieces; ++p) total += partial[(slot + p) * width + column];
-        out[unit.row * width + column] = total;
-    }
 }

@@ -1,7 +1,8 @@
 // What every segment kernel is made of. The host puts this text before a .cu file's, because NVRTC
-// has no headers and CuPy's cache does not look into them. It says before: what `real` is; V, how
-// many neighbouring numbers one lane loads at once (16 bytes of them where widths and addresses
-// allow, else 1); and PIECE, about how many edges one lane walks in one go.
+// has no headers and CuPy's cache does not look into them. Before this text it defines `real`;
+// V, how many neighbouring numbers one lane loads at once (16 bytes of them where widths and
+// addresses allow, else 1); PIECE, about how many edges one lane walks in one go; STRIPS, how many
+// loads of an output row one lane of attention keeps; and BLOCK, the threads of a block.
 
 typedef long long offset;  // E * K * D passes 2^31
 
@@ -26,14 +27,15 @@ __device__ __forceinline__ real shift_of(real top) { return top == minus_infinit
 
 // ---- teams: 1, 2, 4, ... or 32 neighbouring lanes that work on one item -----------------------
 
+// A kernel is given `team`, the number of lanes; `my` is the team that a thread belongs to.
 struct Team {
     int size, rank;
     unsigned mask;
 };
 
-__device__ __forceinline__ Team team_of(int size) {
-    int lane = threadIdx.x % 32, rank = lane & (size - 1);
-    return {size, rank, (size == 32 ? ~0u : (1u << size) - 1) << (lane - rank)};
+__device__ __forceinline__ Team team_of(int team) {
+    int lane = threadIdx.x % 32, rank = lane & (team - 1);
+    return {team, rank, (team == 32 ? ~0u : (1u << team) - 1) << (lane - rank)};
 }
 __device__ __forceinline__ offset first_item(int team) {
     return (offset(blockIdx.x) * blockDim.x + threadIdx.x) / team;
@@ -43,14 +45,14 @@ __device__ __forceinline__ offset item_stride(int team) {
 }
 
 // Over the lanes whose ranks agree modulo `apart`; every lane gets the same bits.
-__device__ __forceinline__ real team_sum(Team team, real x, int apart = 1) {
-    for (int bits = team.size / 2; bits >= apart; bits /= 2)
-        x += __shfl_xor_sync(team.mask, x, bits);
+__device__ __forceinline__ real team_sum(Team my, real x, int apart = 1) {
+    for (int bits = my.size / 2; bits >= apart; bits /= 2)
+        x += __shfl_xor_sync(my.mask, x, bits);
     return x;
 }
-__device__ __forceinline__ real team_max(Team team, real x, int apart = 1) {
-    for (int bits = team.size / 2; bits >= apart; bits /= 2)
-        x = larger(__shfl_xor_sync(team.mask, x, bits), x);
+__device__ __forceinline__ real team_max(Team my, real x, int apart = 1) {
+    for (int bits = my.size / 2; bits >= apart; bits /= 2)
+        x = larger(__shfl_xor_sync(my.mask, x, bits), x);
     return x;
 }
 

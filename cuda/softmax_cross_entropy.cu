@@ -4,27 +4,27 @@
 // for a device to check it beforehand.
 //
 // Owner: a team of lanes owns a row. Its lanes step through the classes side by side, so loads and
-// stores coalesce, and meet by shuffles. `sum_blocks` of bce_with_logits.cu adds the losses up.
+// stores coalesce, and meet by shuffles. sum_blocks.cu adds the losses up.
 // Bytes: reads N*C logits (second looks come from the cache) and N targets, writes N*C numbers and
 // N doubles.
 
 extern "C" __global__ void softmax_cross_entropy(const real* logits,       // (N, C)
                                                  const long long* targets,  // (N,), in 0 .. C - 1
-                                                 offset N, int C, int size, real* grad,  // (N, C)
+                                                 offset N, int C, int team, real* grad,  // (N, C)
                                                  double* losses) {                       // (N,)
-    Team team = team_of(size);
-    for (offset row = first_item(size); row < N; row += item_stride(size)) {
+    Team my = team_of(team);
+    for (offset row = first_item(team); row < N; row += item_stride(team)) {
         const real* x = logits + row * C;
         long long target = targets[row];
         real top = minus_infinity(), total = 0;
-        for (int c = team.rank; c < C; c += size) top = larger(x[c], top);
-        top = team_max(team, top);
-        for (int c = team.rank; c < C; c += size) total += exp(x[c] - top);
-        total = team_sum(team, total);
-        for (int c = team.rank; c < C; c += size)
+        for (int c = my.rank; c < C; c += team) top = larger(x[c], top);
+        top = team_max(my, top);
+        for (int c = my.rank; c < C; c += team) total += exp(x[c] - top);
+        total = team_sum(my, total);
+        for (int c = my.rank; c < C; c += team)
             grad[row * C + c] = exp(x[c] - top) / total - (c == target ? real(1) : real(0));
         bool is_class = 0 <= target && target < C;
-        if (team.rank == 0)
+        if (my.rank == 0)
             losses[row] = is_class ? log(double(total)) - double(x[target] - top)
                                    : minus_infinity() - minus_infinity();
     }

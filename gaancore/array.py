@@ -1,12 +1,10 @@
 """Where arrays live: NumPy's in the memory of the host, CuPy's on a CUDA device.
 
-The only file that knows of cupy, and it imports it only when asked to. A device is `cpu` or
-`cuda:N`. Where an array lives is decided by its type alone, never by a global setting.
+This is the only file that imports cupy, and it does so only when a CUDA device is asked for. A
+device is `cpu` or `cuda:N`. The type of an array alone says where it lives, never a global setting.
 """
 
-import ctypes
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.errors import DeviceError
+from gaancore.system import driver
 
 Array = Any  # numpy.ndarray or cupy.ndarray: the two have no common static type
 
@@ -93,7 +92,7 @@ def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: Non
     """The device that `auto`, `cpu`, `cuda` or `cuda:N` stands for: `cpu` or `cuda:N`.
 
     A CUDA device has then proved that it computes, and is the current one of this thread. `auto`
-    is cuda:0 if that works, else the CPU; `notify` is told why if there is an NVIDIA driver.
+    is cuda:0 if that works, else the CPU; `notify` gets the reason if there is an NVIDIA driver.
     Raises DeviceError, with the remedy, for any other name and for a device that does not work.
     """
     if not (match := re.fullmatch(r"auto|cpu|cuda(?::(\d+))?", name)):
@@ -107,14 +106,14 @@ def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: Non
         cupy.cuda.Device(number).use()
         return f"cuda:{number}"
     if name != "auto":
-        raise DeviceError(f"device {name}: {problem}; or use --device cpu")
-    if driver_version():
+        raise DeviceError(f"device {name}: {problem}; or use device cpu")
+    if driver.driver_version():
         notify(f"no GPU is used: {problem}")
     return "cpu"
 
 
 def cuda_problem(number: int = 0) -> str | None:
-    """What keeps cuda:`number` from computing, and the remedy; None if it can: it was tried."""
+    """What keeps cuda:`number` from computing, and the remedy; None if a trial product works."""
     try:
         import cupy
 
@@ -125,40 +124,8 @@ def cuda_problem(number: int = 0) -> str | None:
             one = cupy.ones((1, 1), np.float32)
             float(cupy.matmul(one, one).sum())
     except Exception as error:  # libraries that are missing or do not fit raise of every kind
-        return _remedy(error)
+        return driver.remedy(error)
     return None
-
-
-def _remedy(error: Exception) -> str:
-    driver = driver_version()
-    if driver is None:
-        return "this machine has no NVIDIA driver"
-    if (extra := cuda_extra()) is None:
-        return f"the driver is for CUDA {driver[0]}.{driver[1]}; install one for CUDA 12 or later"
-    pip = f"pip install 'gaancore[{extra}]'"
-    if isinstance(error, ModuleNotFoundError) and error.name == "cupy":
-        return f"CuPy is not installed; {pip}"
-    reason = f"{type(error).__name__}: {error}".partition("\n")[0]
-    if "NoDevice" in reason:
-        return "the driver shows no CUDA device; look at nvidia-smi and CUDA_VISIBLE_DEVICES"
-    return f"CuPy does not work here ({reason}); pip uninstall every cupy package, then {pip}"
-
-
-def driver_version() -> tuple[int, int] | None:
-    """The latest CUDA, (12, 4) say, that the NVIDIA driver can run; None if there is no driver."""
-    version = ctypes.c_int()
-    try:
-        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-        failed = library.cuDriverGetVersion(ctypes.byref(version))
-    except (AttributeError, OSError):
-        return None
-    return None if failed else divmod(version.value // 10, 100)
-
-
-def cuda_extra() -> str | None:
-    """The extra of gaancore that the driver can run; None if it is too old, or there is none."""
-    driver = driver_version() or (0, 0)
-    return "cuda13" if driver >= (13, 0) else "cuda12" if driver >= (12, 0) else None
 
 
 def nvrtc() -> Any:
@@ -167,7 +134,7 @@ def nvrtc() -> Any:
         from cupy.cuda import nvrtc
 
         nvrtc.getVersion()
-    except Exception as error:  # as above
+    except Exception as error:  # of every kind, as above
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise DeviceError(
             f"no compiler for CUDA kernels ({reason}); pip install cupy-cuda13x nvidia-cuda-nvrtc"
@@ -190,7 +157,7 @@ def memory_shortage(error: MemoryError) -> str:
 
 
 def cuda_devices() -> list[dict[str, Any]]:
-    """Name, compute capability and memory in bytes of each GPU; where cuda_problem found none."""
+    """Name, compute capability and memory in bytes of each GPU, where cuda_problem finds none."""
     from cupy import cuda
 
     found = []

@@ -40,11 +40,14 @@ class Adam:
     def step(self) -> None:
         """Move every parameter that has a gradient."""
         self.steps += 1
+        correction = math.sqrt(1 - self.beta2**self.steps)
+        eps, unbiased = self.eps * correction, 1 - self.beta1**self.steps
         for name, p in self.parameters.items():
             if p.grad is not None:
+                rate = self.lr * p.lr_scale * correction / unbiased
                 kernels_for(p.data).adam_step(
                     p.data, p.grad, self.moment1[name], self.moment2[name],
-                    self.lr * p.lr_scale, self.beta1, self.beta2, self.eps, self.steps,
+                    rate, self.beta1, self.beta2, eps,
                 )  # fmt: skip
 
     def state(self) -> dict[str, Array]:

@@ -9,7 +9,6 @@ import pytest
 from emulator.device import EmulatedCupy
 from emulator.streams import Stream
 
-from gaancore import array
 from gaancore.array import (
     Uploads,
     array_module,
@@ -21,8 +20,9 @@ from gaancore.array import (
     to_numpy,
 )
 from gaancore.errors import DeviceError, UserError
+from gaancore.system import driver
 
-PIP = "pip install 'gaancore[{}]'"
+PIP = "in the checkout of gaancore, pip install '.[{}]'"
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def failing(error: Exception):
     return fail
 
 
-def driver(monkeypatch: pytest.MonkeyPatch, version: tuple[int, int] | None) -> None:
-    monkeypatch.setattr(array, "driver_version", lambda: version)
+def runs_cuda(monkeypatch: pytest.MonkeyPatch, version: tuple[int, int] | None) -> None:
+    monkeypatch.setattr(driver, "driver_version", lambda: version)
 
 
 def test_an_array_goes_to_a_device_and_comes_back_the_same(device):
@@ -112,7 +112,7 @@ def test_on_the_cpu_there_is_nothing_to_copy():
 
 def test_auto_is_the_cpu_without_a_word_where_there_is_no_driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)  # `import cupy` now raises
-    driver(monkeypatch, None)
+    runs_cuda(monkeypatch, None)
     notices: list[str] = []
     assert resolve_device("auto", notices.append) == "cpu"
     assert resolve_device("cpu", notices.append) == "cpu"
@@ -128,7 +128,7 @@ def test_auto_is_the_first_cuda_device_where_that_works(emulated):
 
 def test_auto_says_why_where_a_driver_is_there_and_no_device_works(monkeypatch, cupy):
     cupy.cuda.runtime.getDeviceCount = failing(RuntimeError("cudaErrorInsufficientDriver: old"))
-    driver(monkeypatch, (11, 8))
+    runs_cuda(monkeypatch, (11, 8))
     notices: list[str] = []
     assert resolve_device("auto", notices.append) == "cpu"
     assert notices == [
@@ -150,7 +150,7 @@ def refusal(name: str) -> str:
     assert isinstance(caught.value, UserError)
     assert "\n" not in text
     assert text.startswith(f"device {name}: ")
-    assert text.endswith("; or use --device cpu")
+    assert text.endswith("; or use device cpu")
     return text
 
 
@@ -167,28 +167,28 @@ def refusal(name: str) -> str:
 def test_without_cupy_the_refusal_names_the_extra_that_fits_the_driver(
     monkeypatch, name, version, expected
 ):
-    driver(monkeypatch, version)
+    runs_cuda(monkeypatch, version)
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert expected in refusal(name)
 
 
 def test_a_cupy_that_does_not_fit_the_driver_is_refused_with_the_one_that_does(monkeypatch, cupy):
     cupy.cuda.runtime.getDeviceCount = failing(RuntimeError("driver is too old\nand more"))
-    driver(monkeypatch, (12, 4))
+    runs_cuda(monkeypatch, (12, 4))
     text = refusal("cuda")
-    assert "CuPy does not work here (RuntimeError: driver is too old); pip uninstall" in text
+    assert "CuPy does not work here (RuntimeError: driver is too old); uninstall every cupy" in text
     assert PIP.format("cuda12") in text
 
 
 def test_a_cupy_that_cannot_multiply_is_no_device(monkeypatch, emulated):
-    driver(monkeypatch, (13, 0))
+    runs_cuda(monkeypatch, (13, 0))
     with emulated["random"].installed() as cupy:
         monkeypatch.setattr(cupy, "matmul", failing(ImportError("libcublas.so.13: not found")))
         assert "libcublas.so.13: not found" in refusal("cuda")
 
 
 def test_devices_that_are_hidden_and_numbers_too_high_are_told_apart(monkeypatch, emulated, cupy):
-    driver(monkeypatch, (13, 0))
+    runs_cuda(monkeypatch, (13, 0))
     cupy.cuda.runtime.getDeviceCount = failing(RuntimeError("cudaErrorNoDevice: none"))
     assert "CUDA_VISIBLE_DEVICES" in refusal("cuda")
     with emulated["random"].installed():

@@ -46,6 +46,24 @@ def test_adam_is_the_algorithm_of_the_paper_for_each_number():
             assert_allclose(params[name].data[at], expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+def test_adam_corrects_its_bias_in_float64_and_then_rounds_to_the_bits_of_the_formula(dtype):
+    """The correction of both moments in one factor: rate * sqrt(1 - beta2^t) / (1 - beta1^t)."""
+    p = Parameter(np.array([0.3, -2, 1e-3], dtype), lr_scale=0.1)
+    optimizer = Adam([("p", p)], lr=0.013)
+    expected, m, v, one = p.data.copy(), np.zeros(3, dtype), np.zeros(3, dtype), dtype(1)
+    beta1, beta2 = dtype(0.9), dtype(0.999)
+    for t in range(1, 40):
+        p.grad = g = np.random.default_rng(t).standard_normal(3).astype(dtype)
+        optimizer.step()
+        correction = float(np.sqrt(1 - 0.999**t))
+        rate, eps = dtype(0.013 * 0.1 * correction / (1 - 0.9**t)), dtype(1e-8 * correction)
+        m = beta1 * m + (one - beta1) * g
+        v = beta2 * v + (one - beta2) * g * g
+        expected -= rate * m / (np.sqrt(v) + eps)
+        assert p.data.tobytes() == expected.tobytes()
+
+
 def test_adam_leaves_a_parameter_without_a_gradient_alone():
     params = parameters()
     before = params["idle"].data.copy()

@@ -1,22 +1,22 @@
-"""The README's program does what the README says of it."""
+"""The README is one page, and its program runs."""
 
 import re
 from pathlib import Path
 
 import pytest
-from scipy.stats import norm
+
+import gaancore
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
 
-def test_its_program_runs_and_is_about_as_good_as_it_says(capsys: pytest.CaptureFixture[str]):
+def test_it_is_one_page_with_the_two_lines_of_the_gate():
+    assert len(README.splitlines()) <= 150
+    assert len(re.findall(r"^python3 -m venv ", README, re.MULTILINE)) == 2
+
+
+@pytest.mark.skipif(not hasattr(gaancore, "from_scipy"), reason="`gaancore.from_scipy` is not there yet")
+def test_its_program_runs(any_threads, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     exec(compile(program, "README.md", "exec"), {"__name__": "__main__"})
-    accuracy = float(capsys.readouterr().out.removeprefix("test accuracy "))
-    printed = re.search(r"It prints (0\.\d+)", README)
-    guess = re.search(r"is right in (\d+) % of cases", README)
-    assert printed is not None
-    assert abs(accuracy - float(printed[1])) <= 0.01
-    # Four numbers of each group, 1 apart, with deviation 2: the groups are 1 deviation apart
-    assert guess is not None
-    assert int(guess[1]) == round(100 * norm.cdf(1 / 2))

@@ -1,24 +1,23 @@
 """Files to arrays: every layout ends in a NodeDataset or a TrafficDataset; no tensors here."""
 
-from gaancore.data.look import DataKind, look
-from gaancore.data.nodes.dataset import (
-    TEST,
-    TRAIN,
-    VALIDATION,
-    NodeDataset,
-)
-from gaancore.data.nodes.features import Features, feature_statistics
+from gaancore.data.kind import DataKind, look
+from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
+from gaancore.data.nodes.features import Features, Normalize, feature_statistics
 from gaancore.data.nodes.load import find_dataset, load_nodes
+from gaancore.data.nodes.make import Unflagged
+from gaancore.data.nodes.missing import Nan
 from gaancore.data.nodes.ppi import load_ppi
 from gaancore.data.nodes.reddit import load_reddit
 from gaancore.data.nodes.store.reader import check_store, open_store
 from gaancore.data.synthetic.ppi import synthetic_ppi
 from gaancore.data.synthetic.reddit import synthetic_reddit
 from gaancore.data.synthetic.traffic import synthetic_traffic
-from gaancore.data.traffic.batches import Scaler, WindowBatches
+from gaancore.data.traffic.batches import Missing, Scaler, ScalerKind, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
+from gaancore.data.traffic.make import GraphKind
 from gaancore.data.traffic.metr_la import load_metr_la
-from gaancore.data.traffic.windows import split_windows
+from gaancore.data.traffic.windows import WindowSplit, split_windows
+from gaancore.graph import SelfLoops
 
 __all__ = [
     "TEST",
@@ -26,10 +25,18 @@ __all__ = [
     "VALIDATION",
     "DataKind",
     "Features",
+    "GraphKind",
+    "Missing",
+    "Nan",
     "NodeDataset",
+    "Normalize",
     "Scaler",
+    "ScalerKind",
+    "SelfLoops",
     "TrafficDataset",
+    "Unflagged",
     "WindowBatches",
+    "WindowSplit",
     "Windows",
     "check_store",
     "feature_statistics",

@@ -72,7 +72,7 @@ def _fetch(source: Source, path: Path, progress: Callable[[float], None]) -> Pat
     except requests.RequestException as error:
         raise DataError(
             f"{source.url}: cannot be fetched ({_reason(error)}); try again, or fetch it by other "
-            "means and give the unpacked folder as --data"
+            "means and train on the unpacked folder"
         ) from error
     except ValueError as error:  # pooch's, of another checksum
         raise DataError(

@@ -58,7 +58,7 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
 
 def _arcs_seen(dataset: NodeDataset) -> list[int]:
     counts = np.zeros(3, np.int64)
-    for src, dst in dataset.graph.arcs():
+    for src, dst in dataset.graph.edge_chunks():
         last = np.maximum(dataset.split[src], dataset.split[dst])
         counts += np.bincount(np.maximum(last, TRAIN), minlength=3)
     return np.cumsum(counts).tolist()
@@ -66,7 +66,7 @@ def _arcs_seen(dataset: NodeDataset) -> list[int]:
 
 def _isolated(dataset: NodeDataset) -> int:
     alone = np.ones(dataset.num_nodes, bool)
-    for src, dst in dataset.graph.arcs():
+    for src, dst in dataset.graph.edge_chunks():
         alone[dst[src != dst]] = False
     return int(np.count_nonzero(alone))
 

@@ -1,1 +1,1 @@
-"""Is this installation well? The machine (machine.py) and every kernel on it (self_test.py)."""
+"""Checks of an installation: the machine (machine.py) and every kernel on it (self_test.py)."""

@@ -1,4 +1,4 @@
-"""What each CUDA kernel takes of a GPU, in the words of its compiler: no GPU is needed for that."""
+"""What each CUDA kernel takes of a GPU, as its compiler reports it. This needs no GPU."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from gaancore.kernels.cuda.launcher import OPTIONS, PIECE, source
 from gaancore.system.threads import get_num_threads
 
 OLDEST = 75  # the first architecture that CUDA 13 knows
-# float type and numbers per load, as cuda_launch.share_out chooses them
+# float type and numbers per load, as share_out of the launcher chooses them
 WIDE = ((np.dtype(np.float32), 4), (np.dtype(np.float64), 2))
 NARROW = ((np.dtype(np.float32), 1), (np.dtype(np.float64), 1))
 FACTS = re.compile(

@@ -9,14 +9,14 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from gaancore.array import cuda_devices, cuda_extra, cuda_problem, driver_version
-from gaancore.kernels.cpu import segments as cpu_segments
-from gaancore.system import threads
+from gaancore.array import cuda_devices, cuda_problem
+from gaancore.kernels.cpu import pools as cpu_pools
+from gaancore.system import driver, threads
 from gaancore.system.versions import CUPY, LIBRARIES, versions
 
 
 def describe_machine() -> dict[str, Any]:
-    """Everything below, as JSON can hold it."""
+    """All of the facts below, as JSON."""
     return {
         "versions": _versions(),
         "system": platform.platform(terse=True),
@@ -36,7 +36,7 @@ def _versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor's name as its maker gives it, where the system tells."""
+    """The processor's name as its maker gives it, where the system reports it."""
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -60,10 +60,10 @@ def blas() -> list[dict[str, Any]]:
 
 def gpu() -> dict[str, Any]:
     """The GPUs that can be used, or why none; the driver's CUDA version and the extra that fits."""
-    driver, problem = driver_version(), cuda_problem()
+    newest, problem = driver.driver_version(), cuda_problem()
     return {
-        "driver": driver and f"{driver[0]}.{driver[1]}",
-        "extra": cuda_extra(),
+        "driver": newest and f"{newest[0]}.{newest[1]}",
+        "extra": driver.cuda_extra(),
         "devices": [] if problem else cuda_devices(),
         "reason": problem or "",
     }
@@ -71,7 +71,7 @@ def gpu() -> dict[str, Any]:
 
 def folders() -> list[dict[str, Any]]:
     """Where compiled kernels are kept: purpose, path, and whether a file can be written there."""
-    compiled = getattr(cpu_segments.max_backward, "stats", None)  # None with the JIT disabled
+    compiled = getattr(cpu_pools._max_backward, "stats", None)  # None with the JIT disabled
     cache = compiled and compiled.cache_path
     kept = {"compiled CPU kernels (NUMBA_CACHE_DIR)": Path(cache) if cache else None}
     if any(name in versions() for name in CUPY):

@@ -1,119 +1,122 @@
-"""What each kernel computes, edge by edge and row by row in float64: what the self-test trusts.
+"""What each kernel computes, edge by edge and row by row in float64: slow and obvious.
 
-A block is (indptr, indices); N destinations, S sources, E edges, K heads, as in the contract.
+The self-test of the doctor and the tests of the kernels trust these functions. They take a Block,
+and arrays with the shapes of the contract: N destinations, S sources, E edges, K heads.
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
-
 import numpy as np
+
+from gaancore.graph.block import Block
 
 Array = np.ndarray
 
 
-def edges(indptr: Array, indices: Array) -> Iterator[tuple[int, int, int]]:
-    """(edge, destination, source) of every edge."""
-    for i in range(indptr.size - 1):
-        for e in range(indptr[i], indptr[i + 1]):
-            yield e, i, int(indices[e])
+def edges(block: Block) -> list[tuple[int, int, int]]:
+    """(e, destination, source) of every edge."""
+    return [
+        (e, i, int(block.indices[e]))
+        for i in range(block.num_dst)
+        for e in range(block.indptr[i], block.indptr[i + 1])
+    ]
 
 
-def softmax(scores: Array, indptr: Array) -> Array:
+def softmax(scores: Array, block: Block) -> Array:
     weights = np.zeros(scores.shape)
-    for start, stop in pairwise(indptr):
-        if start < stop:
-            exps = np.exp(scores[start:stop] - scores[start:stop].max(axis=0))
-            weights[start:stop] = exps / exps.sum(axis=0)
+    for i in range(block.num_dst):
+        row = slice(block.indptr[i], block.indptr[i + 1])
+        for k in range(scores.shape[1]):
+            segment = scores[row, k].astype(np.float64)
+            if segment.size and segment.max() > -np.inf:
+                exps = np.exp(segment - segment.max())
+                weights[row, k] = exps / exps.sum()
     return weights
 
 
-def softmax_gradient(weights: Array, grad: Array, indptr: Array) -> Array:
-    out = np.zeros(grad.shape)
-    for start, stop in pairwise(indptr):
-        w, g = weights[start:stop], grad[start:stop]
-        out[start:stop] = w * (g - (w * g).sum(axis=0))
+def softmax_gradient(weights: Array, grad: Array, block: Block) -> Array:
+    """Through the Jacobian dw_a/ds_b = w_a (1[a = b] - w_b), written out."""
+    out = np.zeros(weights.shape)
+    for i in range(block.num_dst):
+        row = slice(block.indptr[i], block.indptr[i + 1])
+        for k in range(weights.shape[1]):
+            w = weights[row, k].astype(np.float64)
+            out[row, k] = (np.diag(w) - np.outer(w, w)) @ grad[row, k]
     return out
 
 
-def weighted_sum(weights: Array, values: Array, indptr: Array, indices: Array) -> Array:
-    out = np.zeros((indptr.size - 1, *values.shape[1:]))
-    for e, i, j in edges(indptr, indices):
-        out[i] += weights[e, :, None] * values[j]
+def weighted_sum(weights: Array, values: Array, block: Block) -> Array:
+    out = np.zeros((block.num_dst, *values.shape[1:]))
+    for e, i, j in edges(block):
+        for k in range(weights.shape[1]):
+            out[i, k] += float(weights[e, k]) * values[j, k].astype(np.float64)
     return out
 
 
-def sum_to_sources(
-    weights: Array, rows: Array, indptr: Array, indices: Array, sources: int
-) -> Array:
-    """The adjoint of weighted_sum in the values."""
-    out = np.zeros((sources, *rows.shape[1:]))
-    for e, i, j in edges(indptr, indices):
-        out[j] += weights[e, :, None] * rows[i]
+def weighted_sum_to_sources(weights: Array, grad: Array, block: Block) -> Array:
+    """The adjoint in the values: each source gathers from the destinations it leads to."""
+    out = np.zeros((block.num_src, *grad.shape[1:]))
+    for e, i, j in edges(block):
+        for k in range(weights.shape[1]):
+            out[j, k] += float(weights[e, k]) * grad[i, k].astype(np.float64)
     return out
 
 
-def edge_dot(queries: Array, keys: Array, indptr: Array, indices: Array) -> Array:
-    out = np.zeros((indices.size, keys.shape[1]))
-    for e, i, j in edges(indptr, indices):
-        out[e] = (queries[i] * keys[j]).sum(axis=-1)
+def edge_dot(queries: Array, keys: Array, block: Block) -> Array:
+    out = np.zeros((block.num_edges, keys.shape[1]))
+    for e, i, j in edges(block):
+        for k in range(keys.shape[1]):
+            out[e, k] = queries[i, k].astype(np.float64) @ keys[j, k].astype(np.float64)
     return out
 
 
-def mean(values: Array, indptr: Array, indices: Array) -> Array:
-    out = np.zeros((indptr.size - 1, values.shape[1]))
-    for _, i, j in edges(indptr, indices):
-        out[i] += values[j] / (indptr[i + 1] - indptr[i])
+def mean(values: Array, block: Block) -> Array:
+    out = np.zeros((block.num_dst, values.shape[1]))
+    for _, i, j in edges(block):
+        out[i] += values[j].astype(np.float64) / (block.indptr[i + 1] - block.indptr[i])
     return out
 
 
-def mean_gradient(grad: Array, indptr: Array, indices: Array, sources: int) -> Array:
-    out = np.zeros((sources, grad.shape[1]))
-    for _, i, j in edges(indptr, indices):
-        out[j] += grad[i] / (indptr[i + 1] - indptr[i])
+def mean_gradient(grad: Array, block: Block) -> Array:
+    out = np.zeros((block.num_src, grad.shape[1]))
+    for _, i, j in edges(block):
+        out[j] += grad[i].astype(np.float64) / (block.indptr[i + 1] - block.indptr[i])
     return out
 
 
-def maximum(values: Array, indptr: Array, indices: Array) -> tuple[Array, Array]:
-    """Values and, for each, the source of the first edge that has it; 0 and -1 without edges."""
-    out = np.zeros((indptr.size - 1, values.shape[1]))
+def maximum(values: Array, block: Block) -> tuple[Array, Array]:
+    """The maxima and the source of each: the first edge that has it; 0 and -1 without edges."""
+    out = np.zeros((block.num_dst, values.shape[1]), values.dtype)
     winners = np.full(out.shape, -1)
-    for _, i, j in edges(indptr, indices):
-        larger = (winners[i] < 0) | (values[j] > out[i])
-        out[i, larger], winners[i, larger] = values[j, larger], j
+    for _, i, j in edges(block):
+        for f in range(values.shape[1]):
+            if winners[i, f] < 0 or values[j, f] > out[i, f]:
+                out[i, f], winners[i, f] = values[j, f], j
     return out, winners
 
 
-def maximum_gradient(grad: Array, winners: Array, sources: int) -> Array:
-    out = np.zeros((sources, grad.shape[1]))
-    for i, f in zip(*np.nonzero(winners >= 0), strict=True):
-        out[winners[i, f], f] += grad[i, f]
+def maximum_gradient(grad: Array, winners: Array, block: Block) -> Array:
+    out = np.zeros((block.num_src, grad.shape[1]))
+    for (i, f), j in np.ndenumerate(winners):
+        if j >= 0:
+            out[j, f] += grad[i, f]
     return out
 
 
-def attention(
-    queries: Array, keys: Array, values: Array, indptr: Array, indices: Array, scale: float
-) -> Array:
-    weights = softmax(scale * edge_dot(queries, keys, indptr, indices), indptr)
-    return weighted_sum(weights, values, indptr, indices)
+def attention(queries: Array, keys: Array, values: Array, block: Block, scale: float) -> Array:
+    weights = softmax(scale * edge_dot(queries, keys, block), block)
+    return weighted_sum(weights, values, block)
 
 
 def attention_gradients(
-    grad: Array,
-    queries: Array,
-    keys: Array,
-    values: Array,
-    indptr: Array,
-    indices: Array,
-    scale: float,
+    grad: Array, queries: Array, keys: Array, values: Array, block: Block, scale: float
 ) -> tuple[Array, Array, Array]:
-    """With respect to queries, keys and values."""
-    links = (indptr, indices)
-    weights = softmax(scale * edge_dot(queries, keys, *links), indptr)
-    by_score = scale * softmax_gradient(weights, edge_dot(grad, values, *links), indptr)
+    """With respect to queries, keys and values, by the chain rule through the three steps."""
+    weights = softmax(scale * edge_dot(queries, keys, block), block)
+    grad_weights = edge_dot(grad, values, block)
+    grad_scores = scale * softmax_gradient(weights, grad_weights, block)
     return (
-        weighted_sum(by_score, keys, *links),
-        sum_to_sources(by_score, queries, *links, len(keys)),
-        sum_to_sources(weights, grad, *links, len(values)),
+        weighted_sum(grad_scores, keys, block),
+        weighted_sum_to_sources(grad_scores, queries, block),
+        weighted_sum_to_sources(weights, grad, block),
     )
 
 
@@ -170,10 +173,9 @@ def gru_update_gradients(
 
 
 def adam_step(
-    parameter: Array, grad: Array, rate: float, beta1: float, beta2: float, eps: float, step: int
+    parameter: Array, grad: Array, rate: float, beta1: float, beta2: float, eps: float
 ) -> tuple[Array, Array, Array]:
     """Parameter and moments after a step whose moments were grad and grad^2 before it."""
     moment1 = beta1 * grad + (1 - beta1) * grad
     moment2 = beta2 * grad**2 + (1 - beta2) * grad**2
-    unbiased1, unbiased2 = moment1 / (1 - beta1**step), moment2 / (1 - beta2**step)
-    return parameter - rate * unbiased1 / (np.sqrt(unbiased2) + eps), moment1, moment2
+    return parameter - rate * moment1 / (np.sqrt(moment2) + eps), moment1, moment2

@@ -39,7 +39,7 @@ def self_test(device: str) -> Iterator[Outcome]:
         try:
             results = [np.asarray(to_numpy(x)) for x in run(kernels, there)]
             error = _largest_error(results, expected(Given(**wide)))
-        except Exception as problem:  # whatever it is: that is what is wanted to know
+        except Exception as problem:  # of any kind: the outcome reports it
             reason = f"{type(problem).__name__}: {str(problem).partition(chr(10))[0]}"
         yield Outcome(device, name, error, time.perf_counter() - clock, reason)
 

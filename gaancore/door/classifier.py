@@ -57,8 +57,8 @@ class GaANClassifier:
     verbose        : print what was chosen and how it goes.
 
     After `fit`: `classes_` (C,), `n_features_in_`, `feature_names_in_` if X has names, and
-    `multi_label_`, `notes_` (what was assumed or drawn), `record_` (the outcome), `log_` (a line for
-    each validation).
+    `multi_label_`, `notes_` (what was assumed or drawn), `record_` (the outcome) and `log_` (a line
+    for each validation).
 
     With scikit-learn: `clone`, `get_params`, `set_params`, and the last step of a `Pipeline`, as
     `pipeline.fit(X, y, gaanclassifier__graph=graph)`. `cross_val_score` and `GridSearchCV` do not

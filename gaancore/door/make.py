@@ -7,12 +7,12 @@ import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, make_inputs
-from gaancore.data.nodes.make import RawDataset, SelfLoops, Unflagged, make_dataset
+from gaancore.data.nodes.make import RawDataset, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_random_split
 from gaancore.door.values import as_array, coded_labels, column_names, name_array, split_array
 from gaancore.errors import DataError, SettingsError
-from gaancore.graph import ArcList, CSRGraph
+from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
 
 class Options(TypedDict, total=False):

@@ -2,7 +2,7 @@
 
 from gaancore.graph.arcs import ArcList
 from gaancore.graph.block import Block, Transpose
-from gaancore.graph.csr import CSRGraph
+from gaancore.graph.csr import CSRGraph, SelfLoops
 from gaancore.graph.sampler import drop_edges, sample_blocks
 
-__all__ = ["ArcList", "Block", "CSRGraph", "Transpose", "drop_edges", "sample_blocks"]
+__all__ = ["ArcList", "Block", "CSRGraph", "SelfLoops", "Transpose", "drop_edges", "sample_blocks"]

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaancore.graph.checks import expect_ends, index_dtype, whole_number
-from gaancore.graph.csr import ARCS_AT_A_TIME, CSRGraph
+from gaancore.graph.csr import EDGES_AT_A_TIME, CSRGraph
 from gaancore.system.mapped import forget_pages
 
 # Each call starts anew and gives the same arcs: (src, dst) arrays of equal length, any order.
-ArcChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
+EdgeChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
 
 
 class ArcList:
@@ -18,6 +18,11 @@ class ArcList:
 
     src, dst : (E,) integers in 0..num_nodes-1; memory-mapped arrays are never read as a whole.
     Raises GraphError naming the first arc that leaves the graph, and says if ids look 1-based.
+
+    >>> from gaancore.graph import ArcList
+    >>> arcs = ArcList([0, 2, 2], [1, 1, 1], num_nodes=3)
+    >>> arcs.to_csr()
+    CSRGraph(num_nodes=3, num_edges=3)
     """
 
     def __init__(self, src: ArrayLike, dst: ArrayLike, num_nodes: int) -> None:
@@ -28,11 +33,11 @@ class ArcList:
     def num_edges(self) -> int:
         return self.src.size
 
-    def arcs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(src, dst) of at most ARCS_AT_A_TIME arcs at a time."""
+    def edge_chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(src, dst) of at most EDGES_AT_A_TIME arcs at a time."""
         dtype = index_dtype(self.num_nodes)
-        for start in range(0, self.num_edges, ARCS_AT_A_TIME):
-            part = slice(start, start + ARCS_AT_A_TIME)
+        for start in range(0, self.num_edges, EDGES_AT_A_TIME):
+            part = slice(start, start + EDGES_AT_A_TIME)
             yield self.src[part].astype(dtype, copy=False), self.dst[part].astype(dtype, copy=False)
             forget_pages(self.src)
             forget_pages(self.dst)

@@ -21,6 +21,12 @@ class Transpose(NamedTuple):
 
     The edges of source j are the positions p in indptr[j]:indptr[j + 1]; edge p leads to
     destination indices[p] and is edge edge_ids[p] of the block.
+
+    >>> from gaancore.graph import Block
+    >>> block = Block([0, 2, 3], [2, 1, 2], num_src=3)  # 0 gathers from 2 and 1, 1 from 2
+    >>> indptr, indices, edge_ids = block.transpose
+    >>> indices[indptr[2] : indptr[3]].tolist(), edge_ids[indptr[2] : indptr[3]].tolist()
+    ([0, 1], [0, 2])
     """
 
     indptr: np.ndarray  # (num_src + 1,) int64
@@ -41,6 +47,10 @@ class Block:
 
     The arrays are checked once, here, and read-only from then on; arrays that are writeable are
     copied. Raises GraphError if they are not such a matrix, naming the first entry that is wrong.
+
+    >>> from gaancore.graph import Block
+    >>> Block([0, 2, 3], [2, 1, 2], num_src=3, src_ids=[7, 8, 9])
+    Block(num_dst=2, num_src=3, num_edges=3)
     """
 
     _host: "Block | None" = None  # for a block on a CUDA device: the one that it was made from

@@ -1,7 +1,7 @@
 """A directed graph in compressed sparse rows: row i lists the sources of the edges into node i."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from gaancore.graph.checks import (
     read_only,
     whole_number,
 )
+from gaancore.graph.counting_sort import sorted_rows
 from gaancore.graph.ordered_rows import (
     count_inside,
     count_loops_and_repeats,
@@ -27,13 +28,13 @@ from gaancore.graph.ordered_rows import (
     rows_are_symmetric,
     rows_ascend,
     some_rows,
-    sorted_rows,
 )
 from gaancore.system.mapped import forget_pages, room_for_part
 
-ARCS_AT_A_TIME = 4_000_000  # of a stream of them
+EDGES_AT_A_TIME = 4_000_000  # of a stream of them
 
 Duplicates = Literal["merge", "keep"]
+SelfLoops = Literal["keep", "drop", "add"]
 
 
 class CSRGraph:
@@ -47,6 +48,11 @@ class CSRGraph:
     then on; arrays that are writeable are copied, read-only ones (memory-mapped, say) are shared.
     Raises GraphError, naming the first wrong entry, if indptr does not rise from 0 to E, an index
     is not a node, a dtype is not integer, or there are not num_nodes rows.
+
+    >>> from gaancore.graph import CSRGraph
+    >>> graph = CSRGraph.from_edges([2, 0, 1], [1, 1, 2], num_nodes=3, duplicates="merge")
+    >>> graph.degrees.tolist(), graph.indices.tolist()  # node 1 gathers from 0 and 2, node 2 from 1
+    ([0, 2, 1], [0, 2, 1])
     """
 
     def __init__(self, indptr: ArrayLike, indices: ArrayLike, num_nodes: int | None = None) -> None:
@@ -75,7 +81,7 @@ class CSRGraph:
         Raises GraphError naming the first edge that leaves the graph, and says if ids look 1-based.
         """
         num_nodes = whole_number("from_edges: num_nodes", num_nodes, 0)
-        if duplicates not in ("merge", "keep"):
+        if duplicates not in get_args(Duplicates):
             raise GraphError(f"from_edges: duplicates: expected merge or keep, got {duplicates!r}")
         src, dst = edge_ends("from_edges", src, dst, num_nodes)
         indptr, indices = sorted_rows(src, dst, num_nodes)
@@ -146,12 +152,12 @@ class CSRGraph:
         nodes = np.arange(self.num_nodes, dtype=self.indices.dtype)
         return self.indices, np.repeat(nodes, self.degrees)
 
-    def arcs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The same a run of rows at a time, with about ARCS_AT_A_TIME edges (or one row) each."""
+    def edge_chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The same in chunks, runs of rows with about EDGES_AT_A_TIME edges (or one row) each."""
         stops = self.indptr[1:]
         row = 0
         while row < self.num_nodes:
-            most = self.indptr[row] + ARCS_AT_A_TIME
+            most = self.indptr[row] + EDGES_AT_A_TIME
             stop = max(row + 1, int(np.searchsorted(stops, most, side="right")))
             rows = np.arange(row, stop, dtype=self.indices.dtype)
             src = self.indices[self.indptr[row] : self.indptr[stop]]
@@ -179,9 +185,9 @@ class CSRGraph:
         """Whether every edge has its reverse, equally often."""
         return rows_are_symmetric(self.indptr, self.indices)
 
-    def self_loops(self, mode: Literal["keep", "drop", "add"]) -> "CSRGraph":
+    def self_loops(self, mode: SelfLoops) -> "CSRGraph":
         """`keep` changes nothing, `drop` removes all loops, `add` gives each node exactly one."""
-        if mode not in ("keep", "drop", "add"):
+        if mode not in get_args(SelfLoops):
             raise GraphError(f"self_loops: expected keep, drop or add, got {mode!r}")
         if mode == "keep" or (mode == "drop" and not self.num_self_loops):
             return self

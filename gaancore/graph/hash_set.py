@@ -2,8 +2,8 @@
 
 A table `slots` holds positions in an array `ids`, or -1 where it is free. It has at least twice as
 many slots as ids, always a power of two, so memory follows the ids that are met and not the size
-of the graph. Positions are int32, which keeps the table of a large batch in the processor's cache;
-a block has fewer than 2^31 sources. Keys are never negative.
+of the graph. Positions of merged ids are int32, which keeps the table of a large batch in the
+processor's cache; a block has fewer than 2^31 sources. Keys are never negative.
 """
 
 import numpy as np
@@ -14,22 +14,35 @@ MULTIPLIER = 0x5851F42D  # odd and below 2^31: its product with 32 bits of a key
 
 
 @jit
-def empty_slots(capacity: int) -> np.ndarray:
-    """A table for `capacity` ids, all slots free."""
+def table_size(least: int) -> int:
+    """The number of slots of a table: a power of two, at least 8 and `least`."""
     size = 8
-    while size < 2 * capacity:
+    while size < least:
         size *= 2
-    return np.full(size, -1, np.int32)
+    return size
 
 
 @jit
-def find_slot(slots: np.ndarray, ids: np.ndarray, key: int) -> np.int64:
-    """The slot that leads to `key`, or else the free slot where it belongs."""
-    mask = len(slots) - 1
+def hash_of(key: int) -> np.int64:
+    """Where to begin to look for `key`, so that regular ids spread."""
     wide = np.int64(key)
     product = ((wide ^ (wide >> 32)) & 0xFFFFFFFF) * MULTIPLIER
-    slot = (product ^ (product >> 16) ^ (product >> 32)) & mask
-    while slots[slot] >= 0 and ids[slots[slot]] != key:
+    return product ^ (product >> 16) ^ (product >> 32)
+
+
+@jit
+def find_slot(
+    slots: np.ndarray, ids: np.ndarray, key: int, begin: np.int64, oldest: np.int64
+) -> np.int64:
+    """The slot that leads to `key`, or else the free slot where it belongs.
+
+    begin : any number that is always the same for a key, and differs between most keys.
+    oldest : slots with a position below it count as free; 0, unless positions only grow and a
+             table is used again without being cleared.
+    """
+    mask = len(slots) - 1
+    slot = begin & mask
+    while slots[slot] >= oldest and ids[slots[slot]] != key:
         slot = (slot + 1) & mask
     return slot
 
@@ -37,9 +50,9 @@ def find_slot(slots: np.ndarray, ids: np.ndarray, key: int) -> np.int64:
 @jit
 def first_repeat(ids: np.ndarray) -> int:
     """Position of the first id that an earlier position holds too; -1 if all are distinct."""
-    slots = empty_slots(len(ids))
+    slots = np.full(table_size(2 * len(ids)), -1, np.int32)
     for position in range(len(ids)):
-        slot = find_slot(slots, ids, ids[position])
+        slot = find_slot(slots, ids, ids[position], hash_of(ids[position]), 0)
         if slots[slot] >= 0:
             return position
         slots[slot] = position
@@ -57,14 +70,14 @@ def merge_ids(first: np.ndarray, others: np.ndarray, most: int) -> tuple[np.ndar
     ids[positions[e]] == others[e].
     """
     ids = np.empty(min(len(first) + len(others), most), np.int64)
-    slots = empty_slots(len(ids))
+    slots = np.full(table_size(2 * len(ids)), -1, np.int32)
     for count in range(len(first)):
-        slots[find_slot(slots, first, first[count])] = count
+        slots[find_slot(slots, first, first[count], hash_of(first[count]), 0)] = count
         ids[count] = first[count]
     count = len(first)
     positions = np.empty(len(others), np.int32)
     for e in range(len(others)):
-        slot = find_slot(slots, ids, others[e])
+        slot = find_slot(slots, ids, others[e], hash_of(others[e]), 0)
         if slots[slot] < 0:
             slots[slot] = count
             ids[count] = others[e]

@@ -5,18 +5,6 @@ import numpy as np
 from gaancore.system.jit import jit
 
 
-def sorted_rows(src: np.ndarray, dst: np.ndarray, num_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """indptr and indices of the arcs src[e] -> dst[e]: by dst, then by src.
-
-    Grouping by source and then, source by source, by target leaves every row ascending.
-    """
-    starts, targets = np.zeros(num_nodes + 1, np.int64), np.empty_like(dst)
-    _group(src, dst, starts, targets)
-    indptr, indices = np.zeros(num_nodes + 1, np.int64), np.empty_like(src)
-    _group_rows(starts, targets, indptr, indices)
-    return indptr, indices
-
-
 @jit
 def some_rows(
     indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray
@@ -101,32 +89,3 @@ def fill_inside(
             if new_id[indices[e]] >= 0:
                 neighbours[place] = new_id[indices[e]]
                 place += 1
-
-
-@jit
-def _group(keys: np.ndarray, values: np.ndarray, indptr: np.ndarray, grouped: np.ndarray) -> None:
-    """`values` by key, equal keys in the order they came."""
-    for key in keys:
-        indptr[key + 1] += 1
-    for key in range(len(indptr) - 1):
-        indptr[key + 1] += indptr[key]
-    free = indptr[:-1].copy()
-    for e in range(len(keys)):
-        grouped[free[keys[e]]] = values[e]
-        free[keys[e]] += 1
-
-
-@jit
-def _group_rows(
-    starts: np.ndarray, keys: np.ndarray, indptr: np.ndarray, grouped: np.ndarray
-) -> None:
-    """The rows that `keys` lie in, by key: the transpose."""
-    for key in keys:
-        indptr[key + 1] += 1
-    for key in range(len(indptr) - 1):
-        indptr[key + 1] += indptr[key]
-    free = indptr[:-1].copy()
-    for row in range(len(starts) - 1):
-        for e in range(starts[row], starts[row + 1]):
-            grouped[free[keys[e]]] = row
-            free[keys[e]] += 1

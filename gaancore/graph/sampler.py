@@ -13,7 +13,7 @@ from gaancore.errors import GraphError
 from gaancore.graph.block import Block
 from gaancore.graph.checks import fanout_list, key_of, node_ids, read_only
 from gaancore.graph.csr import CSRGraph
-from gaancore.graph.hash_set import merge_ids
+from gaancore.graph.hash_set import find_slot, merge_ids, table_size
 from gaancore.graph.philox import HALF, LOW, philox
 from gaancore.system.jit import jit
 
@@ -40,6 +40,12 @@ def sample_blocks(
     A row taken whole keeps CSR order, any other the order in which Floyd's algorithm draws.
     Memory follows the edges drawn, never the size of the graph.
     Raises GraphError for a bad node, fan-out or seed.
+
+    >>> from gaancore.graph import CSRGraph, sample_blocks
+    >>> graph = CSRGraph.from_edges([0, 2, 1], [1, 1, 2], num_nodes=3, duplicates="merge")
+    >>> first, last = sample_blocks(graph, [1], fanouts=[-1, 1], seed=0)
+    >>> last, last.src_ids.tolist()
+    (Block(num_dst=1, num_src=3, num_edges=2), [1, 0, 2])
     """
     counts = fanout_list("sample_blocks: fanouts", fanouts)
     key = key_of("sample_blocks: seed", seed)
@@ -62,6 +68,11 @@ def drop_edges(block: Block, rate: float, *, seed: int) -> Block:
     Destinations and sources stay, also those that lose all of their edges (DropEdge: Rong, Huang,
     Xu and Huang, ICLR 2020). The same seed leaves out the same edges. rate 0 returns the block.
     Raises GraphError unless 0 <= rate < 1.
+
+    >>> from gaancore.graph import Block, drop_edges
+    >>> block = Block([0, 1000], [0] * 1000, num_src=1)
+    >>> 400 < drop_edges(block, 0.5, seed=0).num_edges < 600
+    True
     """
     if not 0 <= rate < 1:
         raise GraphError(f"drop_edges: rate: expected 0 <= rate < 1, got {rate}")
@@ -127,7 +138,7 @@ def _draw(
 
     Each subset of a row is equally likely: Floyd's algorithm (Bentley and Floyd, CACM 30(9),
     1987), whose time and memory follow the picks, not the degree. It has to know whether an edge
-    was picked before: `slots` is an open-addressing table of places in `edges`. Those below the
+    was picked before: `slots` is a table of places in `edges` (see hash_set.py). Those below the
     row's first place are left over from earlier rows and count as free, so nothing is ever cleared.
     """
     edges = np.empty(indptr[-1], np.int64)
@@ -140,7 +151,7 @@ def _draw(
                 edges[first + t] = base + t
             continue
         if len(slots) == 0:
-            slots = _free_slots(most)
+            slots = np.full(table_size(4 * most), -1, np.int64)
         words, more = np.uint64(0), np.uint64(0)
         for t in range(most):
             if t % 4 == 0:
@@ -151,32 +162,13 @@ def _draw(
                 words >>= HALF
             last = stop - most + t
             edge = base + _below(last - base + 1, words & LOW, key, t, row, step)
-            slot = _find(slots, edges, edge, first)
+            slot = find_slot(slots, edges, edge, edge, first)  # picks are random: no hashing
             if slots[slot] >= first:
                 edge = last
-                slot = _find(slots, edges, edge, first)
+                slot = find_slot(slots, edges, edge, edge, first)
             slots[slot] = first + t
             edges[first + t] = edge
     return edges
-
-
-@jit
-def _free_slots(most: int) -> np.ndarray:
-    """A table for rows of `most` picks, at least four slots for each."""
-    size = 8
-    while size < 4 * most:
-        size *= 2
-    return np.full(size, -1, np.int64)
-
-
-@jit
-def _find(slots: np.ndarray, edges: np.ndarray, edge: int, first: int) -> int:
-    """The slot that leads to `edge`, or else a free one; picks are random, so need no hashing."""
-    mask = len(slots) - 1
-    slot = edge & mask
-    while slots[slot] >= first and edges[slots[slot]] != edge:
-        slot = (slot + 1) & mask
-    return slot
 
 
 @jit

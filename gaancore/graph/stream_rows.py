@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 
 from gaancore.errors import GraphError
-from gaancore.graph.arcs import ArcChunks
+from gaancore.graph.arcs import EdgeChunks
 from gaancore.system.jit import jit
 from gaancore.system.threads import run_ranges, split_evenly
 
@@ -35,7 +35,7 @@ class ArcCounts:
 def write_undirected(
     folder: Path,
     num_nodes: int,
-    arcs: ArcChunks,
+    arcs: EdgeChunks,
     *,
     entries_at_a_time: int = ENTRIES_AT_A_TIME,
     progress: Progress = lambda share: None,

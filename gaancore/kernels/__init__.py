@@ -36,19 +36,103 @@ gru_update_backward(grad (N,D), h_c, h, saved, slope)
 linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
     parts: a tuple of (N,F_1), (N,F_2), ... which side by side are x (N,F); never copied together
 linear_backward(grad (N,G), out, parts, weight, slope, needed) -> grad_parts, grad_weight, grad_bias
-    needed: for each part whether its gradient is; else it is None, and its product is not made
+    needed: whether the gradient of each part is; if not, it is None, and its product is not made
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
 bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64; on a CUDA device a
     0-d array, for reading the number would wait for it), grad of the sum
 softmax_cross_entropy(logits (N,C), targets (N,) int64) -> the same of one class in C, C > 0
-adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps, step): in place
+matmul(a (M,K), b (K,N)) -> (M,N)
+adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps): in place
+    moment1 = beta1 * moment1 + (1 - beta1) * grad,  moment2 = the same of grad^2 with beta2,
+    parameter -= rate * moment1 / (sqrt(moment2) + eps); gaancore.optim corrects rate and eps
 
 Empty segment: sum, mean and max are 0 (max with winner -1, and no gradient); softmax writes
 nothing. Nothing here checks its arguments: graphs and blocks are validated when they are built,
 arrays by the ops. No float atomics: the same bits for any number of threads and in every run.
+
+An example of each. Edges lead from sources 0 and 1 to destination 0, and from 1 to 1; destination 2
+and source 2 have none.
+
+>>> indptr, indices = np.array([0, 2, 3, 3]), np.array([0, 1, 1], np.int32)
+>>> t_indptr, t_indices = np.array([0, 1, 3, 3]), np.array([0, 0, 1], np.int32)
+>>> t_edge_ids = np.array([0, 1, 2])
+>>> kernels = kernels_for(indptr)
+>>> def show(*arrays):
+...     for x in arrays:
+...         print(np.round(x, 3).tolist())
+>>> weights = kernels.segment_softmax_forward(np.log([[1.0], [3], [5]]), indptr)
+>>> grad_weights = np.array([[4.0], [0], [9]])
+>>> show(weights, kernels.segment_softmax_backward(weights, grad_weights, indptr))
+[[0.25], [0.75], [1.0]]
+[[0.75], [-0.75], [0.0]]
+>>> values = np.array([[[1.0, 2]], [[3, 4]], [[5, 6]]])  # one head
+>>> show(kernels.segment_weighted_sum(weights, values, indptr, indices))
+[[[2.5, 3.5]], [[3.0, 4.0]], [[0.0, 0.0]]]
+>>> show(kernels.segment_weighted_sum(weights, values, t_indptr, t_indices, t_edge_ids))
+[[[0.25, 0.5]], [[3.75, 5.5]], [[0.0, 0.0]]]
+>>> show(kernels.edge_dot(values, values, indptr, indices))
+[[5.0], [11.0], [25.0]]
+>>> x = np.array([[1.0, 2], [3, 4], [5, 6]])
+>>> show(kernels.segment_mean_forward(x, indptr, indices))
+[[2.0, 3.0], [3.0, 4.0], [0.0, 0.0]]
+>>> show(kernels.segment_mean_backward(x, indptr, t_indptr, t_indices))
+[[0.5, 1.0], [3.5, 5.0], [0.0, 0.0]]
+>>> out, winners = kernels.segment_max_forward(x, indptr, indices)
+>>> show(out, winners, kernels.segment_max_backward(x, winners, t_indptr, t_indices))
+[[3.0, 4.0], [3.0, 4.0], [0.0, 0.0]]
+[[1, 1], [1, 1], [-1, -1]]
+[[0.0, 0.0], [4.0, 6.0], [0.0, 0.0]]
+>>> static = (1.0, 0.0, 7)  # scale, rate, seed; queries of 0 make a mean of the values
+>>> out, saved = kernels.attention_forward(0 * values, values, values, indptr, indices, *static)
+>>> links = (indptr, indices, t_indptr, t_indices, t_edge_ids)
+>>> show(out, *kernels.attention_backward(values, out, saved, *static, *links))
+[[[2.0, 3.0]], [[3.0, 4.0]], [[0.0, 0.0]]]
+[[[3.0, 3.0]], [[0.0, 0.0]], [[0.0, 0.0]]]
+[[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]]
+[[[0.5, 1.0]], [[3.5, 5.0]], [[0.0, 0.0]]]
+>>> gates = np.array([[0.5], [1], [0]])
+>>> show(kernels.scale_heads_forward(values, gates))
+[[[0.5, 1.0]], [[3.0, 4.0]], [[0.0, 0.0]]]
+>>> show(*kernels.scale_heads_backward(values, values, gates))
+[[[0.5, 1.0]], [[3.0, 4.0]], [[0.0, 0.0]]]
+[[5.0], [25.0], [61.0]]
+>>> zero, one = np.zeros((1, 1)), np.ones((1, 1))
+>>> out, saved = kernels.gru_update_forward(zero, zero, -one, zero, zero, zero, 4 * one, 0.1)
+>>> show(out, *kernels.gru_update_backward(one, zero, 4 * one, saved, 0.1))
+[[1.95]]
+[[1.025]]
+[[0.0]]
+[[0.05]]
+[[0.025]]
+[[0.5]]
+>>> parts, weight = (x, np.ones((3, 1))), np.array([[1.0], [2], [-1]])
+>>> out = kernels.linear_forward(parts, weight, np.array([1.0]), 0.1)
+>>> (_, grad_part), *grads = kernels.linear_backward(out, out, parts, weight, 0.1, (False, True))
+>>> show(out, grad_part, *grads)
+[[5.0], [11.0], [17.0]]
+[[-5.0], [-11.0], [-17.0]]
+[[123.0], [156.0], [33.0]]
+[33.0]
+>>> show(kernels.matmul(x, weight[:2]))
+[[5.0], [11.0], [17.0]]
+>>> show(kernels.dropout(np.ones((2, 4)), 0.5, 7))
+[[0.0, 2.0, 2.0, 2.0], [2.0, 2.0, 0.0, 0.0]]
+>>> show(*kernels.bce_with_logits(np.zeros((1, 2)), np.array([[1, 0]], np.uint8)))  # 2 log 2
+1.386
+[[-0.5, 0.5]]
+>>> show(*kernels.softmax_cross_entropy(np.zeros((1, 4)), np.array([2])))  # log 4
+1.386
+[[0.25, 0.25, -0.75, 0.25]]
+>>> parameter, moment1, moment2 = np.ones(1), np.zeros(1), np.zeros(1)
+>>> kernels.adam_step(parameter, np.array([2.0]), moment1, moment2, 0.1, 0.5, 0.75, 0.0)
+>>> show(parameter, moment1, moment2)
+[0.9]
+[1.0]
+[1.0]
 """
 
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -64,3 +148,10 @@ def kernels_for(array: Array) -> ModuleType:
     from gaancore.kernels import cuda
 
     return cuda
+
+
+def dropout_constants(dtype: np.dtype, rate: float, seed: int) -> tuple[np.uint64, Any, np.uint64]:
+    """What both backends keep by: a random 32-bit word of (seed, position) at or above the first
+    number is kept, and scaled by the second, 1 / (1 - rate), in `dtype`.
+    """
+    return np.uint64(round(rate * 2**32)), dtype.type(1 / (1 - rate)), np.uint64(seed)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gaancore.errors import SettingsError
 from gaancore.graph.block import Block
-from gaancore.nn.by_name import AGGREGATORS, make_aggregator
+from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
 from gaancore.ops import dropout, first_rows
@@ -14,17 +13,15 @@ from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor
 
 MODELS = (*AGGREGATORS, "fnn")
-VARIANTS = ("paper", "released")
 
 
 class NodeClassifier(Module):
     """logits = FC(h_L), h_{l+1} = dropout(aggregator_l(h_l)), h_0 = FC(features).
 
-    model        : one of MODELS except "fnn".
-    num_heads    : heads of each aggregator, from the features to the seeds; its length is L.
-    value_dims   : width of a head's values in each aggregator (pools: of the pooled values).
-    variant      : "paper" (equations as printed) or "released" (what the parameter counts pin).
-    Raises SettingsError for another model or variant.
+    layers    : the aggregators, from the features to the seeds; their number is L.
+    embed_dim : width of h_0.
+    out_dim   : width of h_1 .. h_L.
+    dropout   : share of each h_l, l > 0, that is set to 0 in training.
     """
 
     def __init__(
@@ -32,30 +29,17 @@ class NodeClassifier(Module):
         in_dim: int,
         num_classes: int,
         *,
-        model: str,
-        variant: str,
+        layers: Sequence[AggregatorSpec],
         embed_dim: int,
         out_dim: int,
-        num_heads: Sequence[int],
-        key_dim: int,
-        value_dims: Sequence[int],
-        gate_dim: int,
         dropout: float,
-        attention_dropout: float,
         rng: np.random.Generator,
     ) -> None:
-        if variant not in VARIANTS:
-            raise SettingsError(f"variant: expected {' or '.join(VARIANTS)}, got {variant!r}")
         self.embed = Linear(in_dim, embed_dim, rng)
+        dims = [embed_dim] + [out_dim] * (len(layers) - 1)
         self.layers = [
-            make_aggregator(
-                model, dim, dim, out_dim, num_heads=heads, key_dim=key_dim, value_dim=value_dim,
-                gate_dim=gate_dim, attention_dropout=attention_dropout, variant=variant, rng=rng,
-            )
-            for dim, heads, value_dim in zip(
-                [embed_dim] + [out_dim] * (len(num_heads) - 1), num_heads, value_dims, strict=True
-            )
-        ]  # fmt: skip
+            spec.make(dim, dim, out_dim, rng) for spec, dim in zip(layers, dims, strict=True)
+        ]
         self.head = Linear(out_dim, num_classes, rng)
         self.dropout = dropout
 

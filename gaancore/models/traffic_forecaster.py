@@ -5,13 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from gaancore.array import Array, array_module
-from gaancore.errors import SettingsError
 from gaancore.graph.copies import GraphCopies
-from gaancore.models.node_classifier import VARIANTS, FeedForward
-from gaancore.nn.by_name import make_aggregator
-from gaancore.nn.gate import SLOPE
+from gaancore.models.node_classifier import FeedForward
+from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.nn.graph_gru import GraphGRUCell
-from gaancore.nn.linear import Linear
+from gaancore.nn.linear import SLOPE, Linear
 from gaancore.nn.module import Module
 from gaancore.ops import concat, concat_rows, split_rows
 from gaancore.tensor import Tensor
@@ -33,43 +31,23 @@ class TrafficForecaster(Module):
                  FC to 16 with LeakyReLU before their first cell.
 
     num_inputs : F, channels of a step: the scaled speed, then the features.
-    model      : name of the aggregators; max pooling alone is in GaAN's gate (section 5.3).
-    Raises SettingsError for another model or variant.
+    spec       : of the aggregators in all cells; it names the variant.
     """
 
     def __init__(
         self,
         num_inputs: int,
         *,
-        model: str,
-        variant: str,
+        spec: AggregatorSpec,
         hidden_dim: int,
         num_layers: int,
-        num_heads: int,
-        key_dim: int,
-        value_dim: int,
-        gate_dim: int,
         rng: np.random.Generator,
     ) -> None:
-        if variant not in VARIANTS:
-            raise SettingsError(f"variant: expected {' or '.join(VARIANTS)}, got {variant!r}")
-
         def cells(in_dim: int) -> list[GraphGRUCell]:
-            return [
-                GraphGRUCell(
-                    in_dim if layer == 0 else hidden_dim,
-                    hidden_dim,
-                    variant,
-                    lambda x_dim, z_dim, out_dim: make_aggregator(
-                        model, x_dim, z_dim, out_dim, num_heads=num_heads, key_dim=key_dim,
-                        value_dim=value_dim, gate_dim=gate_dim, mean_in_gate=False,
-                        variant=variant, slope=1.0, rng=rng,
-                    ),
-                )
-                for layer in range(num_layers)
-            ]  # fmt: skip
+            dims = [in_dim] + [hidden_dim] * (num_layers - 1)
+            return [GraphGRUCell(dim, hidden_dim, spec, rng) for dim in dims]
 
-        self.released = variant == "released"
+        self.released = spec.variant == "released"
         if self.released:
             self.embed_encoder = Linear(num_inputs, EMBED_DIM, rng, slope=SLOPE)
             self.embed_decoder = Linear(num_inputs, EMBED_DIM, rng, slope=SLOPE)

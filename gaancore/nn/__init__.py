@@ -1,6 +1,13 @@
 """Layers that read like the equations: they know Tensors and blocks, not files or epochs."""
 
-from gaancore.nn.aggregators import Aggregator, Attention, GatedAttention, PairwiseSum, Pooling
+from gaancore.nn.aggregators import (
+    Aggregator,
+    AggregatorSpec,
+    Attention,
+    GatedAttention,
+    PairwiseSum,
+    Pooling,
+)
 from gaancore.nn.gate import PaperGate, ReleasedGate
 from gaancore.nn.graph_gru import GraphGRUCell
 from gaancore.nn.linear import Linear
@@ -8,6 +15,7 @@ from gaancore.nn.module import Module, Parameter
 
 __all__ = [
     "Aggregator",
+    "AggregatorSpec",
     "Attention",
     "GatedAttention",
     "GraphGRUCell",

@@ -1,18 +1,23 @@
 """The paper's aggregators (section 3 and 4): y_i from x_i and the z_j of its neighbours.
 
-Each is called as `aggregator(x, z, block, seed)`: x (num_dst, x_dim) the nodes' own features, or
-several that stand side by side; z (num_src, z_dim) those of all sources; seed the step's dropout
-seed, or None outside of training.
-Returns (num_dst, out_dim), after h = LeakyReLU with slope 0.1 unless `slope` says otherwise.
+`AggregatorSpec` names one of them with all its choices, and makes it. Each is called as
+`aggregator(x, z, block, seed)`: x (num_dst, x_dim) the nodes' own features, or several that stand
+side by side; z (num_src, z_dim) those of all sources; seed the step's dropout seed, or None outside
+of training. Returns (num_dst, out_dim), after h = LeakyReLU unless `slope` says otherwise.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
+from gaancore.errors import expect_choice
 from gaancore.graph.block import Block
-from gaancore.nn.gate import SLOPE, PaperGate, ReleasedGate
-from gaancore.nn.linear import Features, Linear
+from gaancore.nn.gate import Gate, PaperGate, ReleasedGate
+from gaancore.nn.linear import SLOPE, Features, Linear
 from gaancore.nn.module import Module
 from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
@@ -31,21 +36,60 @@ from gaancore.ops import (
 )
 from gaancore.tensor import Tensor
 
+VARIANTS = ("paper", "released")
+
+
+@dataclass(frozen=True)
+class AggregatorSpec:
+    """Which aggregator, with every choice; the defaults are the paper's for PPI (section 5.1).
+
+    name              : one of AGGREGATORS.
+    variant           : "paper" (equations as printed) or "released" (pinned by parameter counts).
+    num_heads         : K. Pools have no heads.
+    key_dim           : d_a, width of a head's queries and keys.
+    value_dim         : d_v, width of a head's values, or of what is pooled.
+    gate_dim          : d_m, width of what the gate pools; gaan alone has a gate.
+    attention_dropout : share of the attention weights that is set to 0 in training.
+    mean_in_gate      : whether the gate sees the mean of the neighbours beside their maximum.
+    slope             : of the output's LeakyReLU; 1: no activation.
+    A choice that an aggregator has no use for is left aside.
+    Raises SettingsError for another name or variant.
+    """
+
+    name: str
+    variant: str = "released"
+    num_heads: int = 8
+    key_dim: int = 24
+    value_dim: int = 32
+    gate_dim: int = 64
+    attention_dropout: float = 0.0
+    mean_in_gate: bool = True
+    slope: float = SLOPE
+
+    def __post_init__(self) -> None:
+        expect_choice("AggregatorSpec: name", self.name, AGGREGATORS)
+        expect_choice("AggregatorSpec: variant", self.variant, VARIANTS)
+
+    def make(self, x_dim: int, z_dim: int, out_dim: int, rng: np.random.Generator) -> "Aggregator":
+        """The aggregator, with weights drawn from `rng`."""
+        return KINDS[self.name](x_dim, z_dim, out_dim, self, rng)
+
 
 class Aggregator(Module, ABC):
-    """What all share: y_i = h(FC_o(x_i ++ gathered_i)), or heads first as in the released code."""
+    """What all share: y_i = h(FC_o(x_i ++ gathered_i)), or heads first as in the released code.
+
+    Raises SettingsError for the spec of another aggregator.
+    """
+
+    names: ClassVar[tuple[str, ...]]  # of the specs that it is made from
 
     def __init__(
-        self,
-        x_dim: int,
-        gathered_dim: int,
-        out_dim: int,
-        x_first: bool,
-        slope: float,
+        self, x_dim: int, gathered_dim: int, out_dim: int, spec: AggregatorSpec,
         rng: np.random.Generator,
-    ) -> None:
-        self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=slope)
-        self.x_first = x_first
+    ) -> None:  # fmt: skip
+        expect_choice(f"{type(self).__name__}: spec.name", spec.name, self.names)
+        self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=spec.slope)
+        self.x_first = spec.variant == "paper"
 
     def __call__(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """(num_dst, out_dim), see above."""
@@ -58,42 +102,70 @@ class Aggregator(Module, ABC):
     def combine(self, x: Features, gathered: Tensor) -> Tensor:
         return self.output(x, gathered) if self.x_first else self.output(gathered, x)
 
+    @abstractmethod
+    def beside(self, others: Sequence[Self]) -> Self:
+        """One whose `gather` gives what this one and then each of `others` gathers.
 
-class Attention(Aggregator):
+        All are made from one spec. Its FC_o is that of this one alone.
+        """
+
+
+class MultiHead(Aggregator):
+    """What attention and pairwise sums share: each head's queries, keys and values."""
+
+    def __init__(
+        self, x_dim: int, z_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
+    ) -> None:
+        K = spec.num_heads
+        super().__init__(x_dim, K * spec.value_dim, out_dim, spec, rng)
+        self.query = Linear(x_dim, K * spec.key_dim, rng)
+        self.key = Linear(z_dim, K * spec.key_dim, rng)
+        self.value = Linear(z_dim, K * spec.value_dim, rng, slope=SLOPE)
+        self.num_heads = K
+
+    def queries(self, x: Features) -> Tensor:
+        """FC_xa^k(x_i), (num_dst, K, key_dim)."""
+        return split_heads(self.query(x), self.num_heads)
+
+    def keys(self, z: Tensor) -> Tensor:
+        """FC_za^k(z_j), (num_src, K, key_dim)."""
+        return split_heads(self.key(z), self.num_heads)
+
+    def values(self, z: Tensor) -> Tensor:
+        """h(FC_v^k(z_j)), (num_src, K, value_dim)."""
+        return split_heads(self.value(z), self.num_heads)
+
+    def beside(self, others: Sequence[Self]) -> Self:
+        one = copy(self)
+        one.query = self.query.beside([other.query for other in others])
+        one.key = self.key.beside([other.key for other in others])
+        one.value = self.value.beside([other.value for other in others])
+        one.num_heads = self.num_heads * (1 + len(others))
+        return one
+
+
+class Attention(MultiHead):
     """Multi-head attention (eq. 1): y_i = h(FC_o(x_i ++ [sum_j w_ij^k h(FC_v^k(z_j))]_k)).
 
     w_ij^k = softmax_j(scale * <FC_xa^k(x_i), FC_za^k(z_j)>); the paper prints scale 1, the
     released layers divide both sides by sqrt(key_dim), so scale = 1 / key_dim.
     """
 
+    names = ("attention",)
+
     def __init__(
-        self,
-        x_dim: int,
-        z_dim: int,
-        out_dim: int,
-        *,
-        num_heads: int,
-        key_dim: int,
-        value_dim: int,
-        variant: str,
-        attention_dropout: float = 0.0,
-        slope: float = SLOPE,
-        rng: np.random.Generator,
+        self, x_dim: int, z_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
     ) -> None:
-        super().__init__(x_dim, num_heads * value_dim, out_dim, variant == "paper", slope, rng)
-        self.query = Linear(x_dim, num_heads * key_dim, rng)
-        self.key = Linear(z_dim, num_heads * key_dim, rng)
-        self.value = Linear(z_dim, num_heads * value_dim, rng, slope=SLOPE)
-        self.num_heads = num_heads
-        self.scale = 1.0 if variant == "paper" else 1.0 / key_dim
-        self.attention_dropout = attention_dropout
+        super().__init__(x_dim, z_dim, out_dim, spec, rng)
+        self.scale = 1.0 if spec.variant == "paper" else 1.0 / spec.key_dim
+        self.attention_dropout = spec.attention_dropout
 
     def attend(self, x: Features, z: Tensor, block: Block, seed: int | None) -> Tensor:
         """What each head gathers, (num_dst, K, value_dim)."""
         return segment_attention(
-            split_heads(self.query(x), self.num_heads),
-            split_heads(self.key(z), self.num_heads),
-            split_heads(self.value(z), self.num_heads),
+            self.queries(x),
+            self.keys(z),
+            self.values(z),
             block=block,
             scale=self.scale,
             dropout=0.0 if seed is None else self.attention_dropout,
@@ -102,8 +174,7 @@ class Attention(Aggregator):
 
     def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
         """w_ij^k of every edge, (E, K), without dropout; `attend` uses and never stores them."""
-        queries = split_heads(self.query(x), self.num_heads)
-        scores = edge_dot(queries, split_heads(self.key(z), self.num_heads), block=block)
+        scores = edge_dot(self.queries(x), self.keys(z), block=block)
         return segment_softmax(multiply(scores, scores.dtype.type(self.scale)), block=block)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
@@ -115,100 +186,71 @@ class Attention(Aggregator):
 class GatedAttention(Attention):
     """GaAN (eq. 2): as Attention, each head's sum multiplied by the node's gate g_i^k (eq. 3)."""
 
+    names = ("gaan",)
+
     def __init__(
-        self,
-        x_dim: int,
-        z_dim: int,
-        out_dim: int,
-        *,
-        num_heads: int,
-        key_dim: int,
-        value_dim: int,
-        gate_dim: int,
-        mean_in_gate: bool = True,
-        variant: str,
-        attention_dropout: float = 0.0,
-        slope: float = SLOPE,
-        rng: np.random.Generator,
+        self, x_dim: int, z_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
     ) -> None:
-        super().__init__(
-            x_dim,
-            z_dim,
-            out_dim,
-            num_heads=num_heads,
-            key_dim=key_dim,
-            value_dim=value_dim,
-            variant=variant,
-            attention_dropout=attention_dropout,
-            slope=slope,
-            rng=rng,
-        )
-        gate = PaperGate if variant == "paper" else ReleasedGate
-        self.gate = gate(x_dim, z_dim, gate_dim, num_heads, rng, mean_in_gate)
+        super().__init__(x_dim, z_dim, out_dim, spec, rng)
+        gate = PaperGate if spec.variant == "paper" else ReleasedGate
+        self.gate: Gate = gate(x_dim, z_dim, spec.gate_dim, spec.num_heads, rng, spec.mean_in_gate)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
         show(Seen(self, x, z, block, gates))
         return flatten_heads(scale_heads(heads, gates))
 
+    def beside(self, others: Sequence[Self]) -> Self:
+        one = super().beside(others)
+        one.gate = self.gate.beside([other.gate for other in others])
+        return one
+
 
 class Pooling(Aggregator):
     """y_i = h(FC_o(x_i ++ pool_j h(FC_v(z_j)))), pool = mean or max (section 4)."""
 
+    names = ("avg-pool", "max-pool")
+
     def __init__(
-        self,
-        x_dim: int,
-        z_dim: int,
-        out_dim: int,
-        *,
-        pool: str,
-        value_dim: int,
-        variant: str,
-        slope: float = SLOPE,
-        rng: np.random.Generator,
+        self, x_dim: int, z_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
     ) -> None:
-        super().__init__(x_dim, value_dim, out_dim, variant == "paper", slope, rng)
-        self.value = Linear(z_dim, value_dim, rng, slope=SLOPE)
-        self.pool = {"mean": segment_mean, "max": segment_max}[pool]
+        super().__init__(x_dim, spec.value_dim, out_dim, spec, rng)
+        self.value = Linear(z_dim, spec.value_dim, rng, slope=SLOPE)
+        self.pool = segment_mean if spec.name == "avg-pool" else segment_max
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         return self.pool(self.value(z), block=block)
 
+    def beside(self, others: Sequence[Self]) -> Self:
+        one = copy(self)
+        one.value = self.value.beside([other.value for other in others])
+        return one
 
-class PairwiseSum(Aggregator):
+
+class PairwiseSum(MultiHead):
     """y_i = h(FC_o(x_i ++ [1/|N_i| sum_j w_ij^k h(FC_v^k(z_j))]_k)), weights without competition.
 
     w_ij^k = act(<FC_xa^k(x_i), FC_za^k(z_j)>), act = sigmoid or tanh; never rescaled (section 4).
     """
 
+    names = ("pairwise-sigmoid", "pairwise-tanh")
+
     def __init__(
-        self,
-        x_dim: int,
-        z_dim: int,
-        out_dim: int,
-        *,
-        activation: str,
-        num_heads: int,
-        key_dim: int,
-        value_dim: int,
-        variant: str,
-        slope: float = SLOPE,
-        rng: np.random.Generator,
+        self, x_dim: int, z_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
     ) -> None:
-        super().__init__(x_dim, num_heads * value_dim, out_dim, variant == "paper", slope, rng)
-        self.query = Linear(x_dim, num_heads * key_dim, rng)
-        self.key = Linear(z_dim, num_heads * key_dim, rng)
-        self.value = Linear(z_dim, num_heads * value_dim, rng, slope=SLOPE)
-        self.num_heads = num_heads
-        self.activation = {"sigmoid": sigmoid, "tanh": tanh}[activation]
+        super().__init__(x_dim, z_dim, out_dim, spec, rng)
+        self.activation = sigmoid if spec.name == "pairwise-sigmoid" else tanh
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        queries = split_heads(self.query(x), self.num_heads)
-        keys = split_heads(self.key(z), self.num_heads)
-        weights = self.activation(edge_dot(queries, keys, block=block))
-        values = split_heads(self.value(z), self.num_heads)
-        heads = segment_weighted_sum(weights, values, block=block)
+        weights = self.activation(edge_dot(self.queries(x), self.keys(z), block=block))
+        heads = segment_weighted_sum(weights, self.values(z), block=block)
         return flatten_heads(divide_by_degree(heads, block=block))
+
+
+KINDS: dict[str, type[Aggregator]] = {
+    name: kind for kind in (GatedAttention, Attention, Pooling, PairwiseSum) for name in kind.names
+}
+AGGREGATORS = tuple(KINDS)
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:

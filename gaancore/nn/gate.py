@@ -2,22 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 
 from gaancore.graph.block import Block
-from gaancore.nn.linear import Features, Linear
+from gaancore.nn.linear import SLOPE, Features, Linear
 from gaancore.nn.module import Module
 from gaancore.ops import segment_max, segment_mean, sigmoid
 from gaancore.tensor import Tensor
-
-SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
 
 
 class Gate(Module, ABC):
     """What both gates share: pool the neighbours, then open."""
 
     max_branch: Linear
+    output: Linear
     mean: bool
 
     def __call__(self, x: Features, z: Tensor, block: Block) -> Tensor:
@@ -32,6 +33,13 @@ class Gate(Module, ABC):
     @abstractmethod
     def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         """(N, num_heads) from a node's own features and its pooled neighbours."""
+
+    @abstractmethod
+    def beside(self, others: Sequence[Self]) -> Self:
+        """One gate with the heads of this one and then of each of `others`, alike but for weights.
+
+        They share x_i and mean_j z_j; each has a maximum, which only its own heads see.
+        """
 
 
 class PaperGate(Gate):
@@ -51,10 +59,17 @@ class PaperGate(Gate):
     ) -> None:
         self.max_branch = Linear(z_dim, gate_dim, rng)
         self.output = Linear(x_dim + gate_dim + mean * z_dim, num_heads, rng)
+        self.maximum = slice(x_dim, x_dim + gate_dim)  # where it stands in the input of FC_g
         self.mean = mean
 
     def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         return self.output(x, *pooled)
+
+    def beside(self, others: Sequence[Self]) -> Self:
+        one = copy(self)
+        one.max_branch = self.max_branch.beside([other.max_branch for other in others])
+        one.output = self.output.beside([other.output for other in others], own=self.maximum)
+        return one
 
 
 class ReleasedGate(Gate):
@@ -76,7 +91,15 @@ class ReleasedGate(Gate):
         self.max_branch = Linear(z_dim, gate_dim, rng)
         self.hidden = Linear(gate_dim + mean * z_dim, gate_dim, rng, slope=SLOPE)
         self.output = Linear(gate_dim, num_heads, rng, lr_scale=0.1)
+        self.whole = slice(0, gate_dim)  # of a hidden layer, and of the maximum before it
         self.mean = mean
 
     def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         return self.output(self.hidden(*pooled))
+
+    def beside(self, others: Sequence[Self]) -> Self:
+        one = copy(self)
+        one.max_branch = self.max_branch.beside([other.max_branch for other in others])
+        one.hidden = self.hidden.beside([other.hidden for other in others], own=self.whole)
+        one.output = self.output.beside([other.output for other in others], own=self.whole)
+        return one

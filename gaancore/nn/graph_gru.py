@@ -1,16 +1,17 @@
 """The Graph GRU (section 4.2, equation 7): a GRU whose products are aggregators over a graph."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from gaancore.graph.block import Block
-from gaancore.nn.aggregators import Aggregator
-from gaancore.nn.gate import SLOPE
+from gaancore.nn.aggregators import AggregatorSpec
+from gaancore.nn.linear import SLOPE
 from gaancore.nn.module import Module
 from gaancore.nn.side_by_side import SideBySide
 from gaancore.ops import gru_update, split_columns
 from gaancore.tensor import Tensor
-
-MakeAggregator = Callable[[int, int, int], Aggregator]
 
 
 class GraphGRUCell(Module):
@@ -25,15 +26,16 @@ class GraphGRUCell(Module):
     that are printed. `released` has one for x and one for h, three times as wide: U, R and C are
     thirds of its output, so the three gates share one attention (the authors' released layers).
 
-    make_aggregator : (x_dim, z_dim, out_dim) -> an aggregator with output slope 1.
+    spec : of all aggregators. Its slope is not used: the cell itself has the activations.
     """
 
     def __init__(
-        self, in_dim: int, out_dim: int, variant: str, make_aggregator: MakeAggregator
+        self, in_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
     ) -> None:
-        widths = [out_dim] * 3 if variant == "paper" else [3 * out_dim]
-        self.of_input = [make_aggregator(in_dim, in_dim, width) for width in widths]
-        self.of_state = [make_aggregator(in_dim + out_dim, out_dim, width) for width in widths]
+        widths = [out_dim] * 3 if spec.variant == "paper" else [3 * out_dim]
+        linear = replace(spec, slope=1.0)
+        self.of_input = [linear.make(in_dim, in_dim, width, rng) for width in widths]
+        self.of_state = [linear.make(in_dim + out_dim, out_dim, width, rng) for width in widths]
         self.out_dim = out_dim
 
     def ready(self) -> "ReadyCell":

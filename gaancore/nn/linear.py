@@ -1,10 +1,16 @@
 """The fully connected layer FC of every equation."""
 
+from collections.abc import Sequence
+from copy import copy
+from typing import Self
+
 import numpy as np
 
 from gaancore.nn.module import Module, Parameter
-from gaancore.ops import linear
+from gaancore.ops import beside, concat, linear
 from gaancore.tensor import Tensor
+
+SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
 
 # Features (n, F), or several (n, F_1), (n, F_2), ... that stand side by side and are never copied
 # together: the paper's circled plus.
@@ -28,14 +34,25 @@ class Linear(Module):
     ) -> None:
         bound = np.sqrt(6 / (in_dim + out_dim))
         weight = rng.uniform(-bound, bound, (in_dim, out_dim)).astype(np.float32)
-        self.weight = Parameter(weight, lr_scale)
-        self.bias = Parameter(np.zeros(out_dim, np.float32), lr_scale)
+        self.weight: Tensor = Parameter(weight, lr_scale)
+        self.bias: Tensor = Parameter(np.zeros(out_dim, np.float32), lr_scale)
         self.slope = slope
 
     def __call__(self, *parts: Features) -> Tensor:
         """x (n, in_dim), or several whose widths add up to in_dim -> (n, out_dim)."""
         flat = [tensor for part in parts for tensor in parts_of(part)]
         return linear(*flat, self.weight, self.bias, slope=self.slope)
+
+    def beside(self, others: Sequence[Self], own: slice = slice(0, 0)) -> Self:
+        """One layer with the outputs of this one and then of each of `others`, on the tape.
+
+        own : those of the inputs that each layer has for itself (see ops.beside); all share the
+              others.
+        """
+        one = copy(self)
+        one.weight = beside(self.weight, *(other.weight for other in others), own=own)
+        one.bias = concat(self.bias, *(other.bias for other in others))
+        return one
 
 
 def parts_of(x: Features) -> tuple[Tensor, ...]:

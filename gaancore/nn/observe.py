@@ -3,14 +3,20 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from gaancore.graph.block import Block
 from gaancore.nn.linear import Features
 from gaancore.tensor import Tensor
 
-if TYPE_CHECKING:
-    from gaancore.nn.aggregators import Attention
+
+class AttentionLayer(Protocol):
+    """What an observer may ask of the layer that it is shown (see nn.Attention)."""
+
+    num_heads: int
+
+    def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
+        """w_ij^k of every edge of `block`, (E, num_heads)."""
 
 
 class Seen(NamedTuple):
@@ -19,7 +25,7 @@ class Seen(NamedTuple):
     x (num_dst, x_dim), z (num_src, z_dim), gates (num_dst, K), None where there is no gate.
     """
 
-    layer: "Attention"
+    layer: AttentionLayer
     x: Features
     z: Tensor
     block: Block

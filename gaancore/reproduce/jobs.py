@@ -1,47 +1,59 @@
-"""Runs as child processes of `gaancore train`, several at once, within a budget of time.
+"""Runs in worker processes, several at once, within a budget of time.
 
-A child holds the other end of a pipe. When the pipe closes, because the parent asks it to stop or
-because the parent is gone, the child saves its state after the step at hand and ends.
+A worker is a process of its own also when there is only one at a time: its peak memory is then the
+run's, and a run that is killed by the system takes no other with it.
 """
 
-import fcntl
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Protocol
 
 from gaancore.errors import DataError, SettingsError
-from gaancore.reproduce.runs import TableRun
+from gaancore.reproduce.plan import TableRun
+from gaancore.reproduce.worker import STOPPED, Work
+from gaancore.system.disk import hold
+from gaancore.system.threads import get_num_threads
 
-CHILD = (
-    "from gaancore.reproduce.jobs import stop_with_parent; stop_with_parent(); "
-    "from gaancore.cli.main import main; main()"
-)
+WORKER = "from gaancore.reproduce.worker import main; main()"
 POLL_SECONDS = 0.1
-PATIENCE_SECONDS = 30.0  # with children of a parent that was killed: they save after their step
+PATIENCE_SECONDS = 30.0  # with workers of a parent that was killed: they save after their step
 
 
-def stop_with_parent() -> None:
-    """Send this process SIGTERM when its standard input closes."""
+class Display(Protocol):
+    """What is told of the runs: those under way, again and again, and each that has ended, with
+    "done", "stopped" or what went wrong."""
 
-    def wait() -> None:
-        os.read(0, 1)  # not sys.stdin, whose lock a thread must not hold at the end
-        os.kill(os.getpid(), signal.SIGTERM)
+    def watch(self, runs: Sequence[TableRun]) -> None: ...
 
-    threading.Thread(target=wait, daemon=True).start()
+    def ended(self, run: TableRun, outcome: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Means:
+    """How runs are done.
+
+    jobs   : how many at the same time; they share the threads of this process.
+    budget : seconds after which none begins and those under way are asked to stop; None: no limit.
+    """
+
+    jobs: int = 1
+    budget: float | None = None
+    device: str = "auto"
+    prefetch: int = 2
 
 
 @dataclass
 class Job:
-    """One child process."""
+    """One worker."""
 
     run: TableRun
     process: subprocess.Popen[bytes]
@@ -51,41 +63,40 @@ class Job:
         assert self.process.stdin is not None
         self.process.stdin.close()
 
-    def last_error(self) -> str:
-        """The last line that the child wrote to standard error."""
+    def outcome(self) -> str:
+        """How it ended: "done", "stopped", or the last line that it wrote to standard error."""
+        if self.run.finished:
+            return "done"
+        if self.process.returncode in (STOPPED, -signal.SIGTERM):
+            return "stopped"
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").splitlines()
-        return lines[-1].removeprefix("error: ") if lines else f"exit {self.process.returncode}"
+        return lines[-1] if lines else f"exit {self.process.returncode}"
 
 
 @dataclass
 class Jobs:
-    """Does the runs that are not finished.
+    """Does the runs that are not finished; one that fails does not stop the others.
 
-    arguments : of `gaancore train`, for a run that begins; resume for one that goes on.
-    count     : how many at once. budget : seconds after which none begins and those under way are
-                asked to stop; None for no limit.
-    watch     : called again and again with the runs under way; ended : once for each, with "done",
-                "stopped" or what went wrong.
+    data   : a path; None for those of the task. failed : whether a run went wrong.
     """
 
-    arguments: Callable[[TableRun], list[str]]
-    resume: Callable[[TableRun], list[str]]
-    count: int = 1
-    budget: float | None = None
-    watch: Callable[[Sequence[TableRun]], None] = lambda runs: None
-    ended: Callable[[TableRun, str], None] = lambda run, outcome: None
+    data: str | None
+    means: Means
+    display: Display
+    failed: bool = field(default=False, init=False)
     running: list[Job] = field(default_factory=list, init=False)
-    lock: int = field(default=-1, init=False)
+    lock: int | None = field(default=None, init=False)
 
     def work(self, runs: Sequence[TableRun], out: Path) -> None:
         """Until all are finished or the budget is spent, in the order of `runs`.
 
         Raises SettingsError if another process is at work in `out`; KeyboardInterrupt after all
-        children have saved their state.
+        workers have saved their state.
         """
         waiting = [run for run in runs if not run.finished]
-        deadline = None if self.budget is None else time.monotonic() + self.budget
+        budget = self.means.budget
+        deadline = None if budget is None else time.monotonic() + budget
         if not waiting:
             return
         with _alone_in(out) as self.lock:
@@ -94,22 +105,30 @@ class Jobs:
                     if deadline is not None and time.monotonic() >= deadline:
                         waiting.clear()
                         self._stop()
-                    while waiting and len(self.running) < self.count:
+                    while waiting and len(self.running) < self.means.jobs:
                         self.running.append(self._start(waiting.pop(0)))
                     self._collect()
             finally:
                 self._stop()
 
     def _start(self, run: TableRun) -> Job:
-        arguments = self.resume(run) if run.begun else self.arguments(run)
-        errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the child lives)
+        work: Work = {
+            "task": run.task.name,
+            "data": self.data,
+            "folder": str(run.folder.path),
+            "settings": None if run.begun else asdict(run.settings),
+            "device": self.means.device,
+            "prefetch": self.means.prefetch,
+            "threads": max(1, get_num_threads() // self.means.jobs),
+        }
+        errors = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the worker lives)
         process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, "train", *arguments],
+            [sys.executable, "-P", "-c", WORKER, json.dumps(work)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=errors,
             start_new_session=True,  # Ctrl-C reaches the parent alone, which asks once
-            pass_fds=(self.lock,),
+            pass_fds=() if self.lock is None else (self.lock,),
         )
         return Job(run, process, errors)
 
@@ -120,57 +139,41 @@ class Jobs:
             self._collect()
 
     def _collect(self) -> None:
-        """Wait a moment; tell of the runs under way and of those that have ended."""
+        """Wait a moment; report the runs under way and those that have ended."""
         time.sleep(POLL_SECONDS)
-        self.watch([job.run for job in self.running])
+        self.display.watch([job.run for job in self.running])
         for job in [job for job in self.running if job.process.poll() is not None]:
             self.running.remove(job)
-            self.ended(job.run, _outcome(job))
+            outcome = job.outcome()
+            self.failed |= outcome not in ("done", "stopped")
+            self.display.ended(job.run, outcome)
             job.ask_to_stop()
             job.errors.close()
 
 
-def _outcome(job: Job) -> str:
-    if job.run.finished:
-        return "done"
-    if job.process.returncode in (130, -signal.SIGTERM):
-        return "stopped"
-    return job.last_error()
-
-
 @contextmanager
-def _alone_in(out: Path) -> Iterator[int]:
-    """Hold a lock on `out`; children inherit it, so it lasts until the last of them has saved."""
+def _alone_in(out: Path) -> Iterator[int | None]:
+    """Hold a lock on `out`; workers inherit it, so it lasts until the last of them has saved."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = os.open(out / ".lock", os.O_RDWR | os.O_CREAT)
+        lock = _patiently(out)
     except OSError as error:
         raise DataError(f"{out}: cannot be written ({error.strerror})") from None
     try:
-        _wait_for(lock, out)
         yield lock
     finally:
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
-def _wait_for(lock: int, out: Path) -> None:
+def _patiently(out: Path) -> int | None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return hold(out / ".lock")
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise SettingsError(
-                    f"{out}: another gaancore reproduce is at work here; wait for it, or choose "
-                    "another --out"
+                    f"{out}: another process makes a table here; wait for it, or choose another out"
                 ) from None
             time.sleep(POLL_SECONDS)
-
-
-def last_validation(run: TableRun) -> dict[str, Any] | None:
-    """The last line of a run's log."""
-    try:
-        log = run.folder.read_log()
-    except DataError:  # the child is just writing it
-        return None
-    return log[-1] if log else None

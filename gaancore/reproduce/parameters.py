@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from gaancore.data.paper import paper_data
-from gaancore.data.traffic.batches import WIDTHS
 from gaancore.nn.module import Module
-from gaancore.reproduce.tables import Row, rows_of
-from gaancore.train.nodes.build import build_forecaster, build_model
-from gaancore.train.run_folder import default_settings
-from gaancore.train.traffic.settings import ForecastSettings
+from gaancore.reproduce.report.schema import SCHEMA, ParametersReport, ParametersRow
+from gaancore.reproduce.tables import TABLES, Row, rows_of, tables_with
+from gaancore.tasks import task_named
 
 
 @dataclass(frozen=True)
@@ -42,10 +39,10 @@ class ModelSize:
 def model_sizes(task: str, variant: str | None = None, model: str | None = None) -> list[ModelSize]:
     """The models of a task's tables; only those of `model`, if it is given.
 
-    Those of PPI and Reddit are the rows that the paper prints a #Param for, built as on its data
-    sets; those of METR-LA read the speed and the time of day, and have no such column.
+    They are the rows that the paper prints a #Param for, built as on its data sets; where it prints
+    none, as for METR-LA, all rows of the task's table.
     """
-    rows = rows_of("traffic", task) if task == "metr-la" else counted_rows(task)
+    rows = counted_rows(task) or rows_of(tables_with(task)[0], task)
     changes = {"variant": variant} if variant else {}
     return [
         _size(task, row, row.settings | changes)
@@ -56,7 +53,7 @@ def model_sizes(task: str, variant: str | None = None, model: str | None = None)
 
 def counted_rows(task: str) -> list[Row]:
     """Rows of the paper's tables with a #Param for `task`."""
-    rows = rows_of("main", task) + rows_of("ablation", task)
+    rows = [row for table in tables_with(task) for row in rows_of(table, task)]
     return [row for row in rows if "num_parameters" in row.paper.get(task, {})]
 
 
@@ -65,38 +62,37 @@ def rounded(count: int) -> str:
     return f"{count / 1e6:.2f}M" if count >= 1_000_000 else f"{count / 1e3:.0f}K"
 
 
-def parameters_report() -> dict[str, Any]:
+def parameters_report() -> ParametersReport:
     """All counts of the paper's tables, as the settings of their rows build them."""
-    sizes = [size for task in ("ppi", "reddit") for size in model_sizes(task)]
-    rows = [
-        {
-            "task": size.task,
-            "name": size.row,
-            "built": size.model.num_parameters,
-            "paper": size.paper,
-            "printed": size.printed,
-            "equal": size.equal,
-        }
-        for size in sizes
-    ]
-    equal = sum(row["equal"] is True for row in rows)
+    table = TABLES["params"]
+    rows = [_row(size) for task in table.papers for size in model_sizes(task)]
+    equal = sum(row["equal"] for row in rows)
     return {
+        "schema": SCHEMA,
         "table": "params",
-        "title": "Parameter counts",
+        "title": table.title,
         "rows": rows,
         "equal": equal,
         "sentence": f"{equal} of {len(rows)} equal",
     }
 
 
-def _size(task: str, row: Row, changes: dict[str, Any]) -> ModelSize:
-    settings = default_settings(task, (row.name, changes))
-    if isinstance(settings, ForecastSettings):
-        model: Module = build_forecaster(settings, 1 + WIDTHS["time_of_day"])
-    else:
-        data = paper_data(task)
-        model = build_model(settings, data["num_features"], data["num_classes"])
-    paper = row.paper.get(task, {})
-    return ModelSize(
-        task, row.name, settings.variant, model, paper.get("num_parameters"), paper.get("printed")
-    )
+def _row(size: ModelSize) -> ParametersRow:
+    assert size.paper is not None
+    assert size.printed is not None
+    return {
+        "task": size.task,
+        "name": size.row,
+        "built": size.model.num_parameters,
+        "paper": size.paper,
+        "printed": size.printed,
+        "equal": bool(size.equal),
+    }
+
+
+def _size(name: str, row: Row, changes: dict[str, Any]) -> ModelSize:
+    task = task_named(name)
+    settings = task.settings((row.name, changes))
+    paper = row.paper.get(name, {})
+    counts = paper.get("num_parameters"), paper.get("printed")
+    return ModelSize(name, row.name, settings.variant, task.paper_model(settings), *counts)

@@ -6,12 +6,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
+from gaancore.reproduce.report.data import data_part
+from gaancore.reproduce.report.schema import SCHEMA, SamplingReport
+from gaancore.reproduce.tables import TABLES
 from gaancore.seeding import derive_seed, generator
+from gaancore.tasks import Task
+
+FANOUTS, NUM_SEEDS, REPEATS = (15, 15, 15), 512, 10  # Table 1
 
 # Printed in Table 1 for Reddit: |B_1|, |B_2|, |B_3| from 512 seeds, 15 neighbours each, the mean of
 # ten draws. None: not known to this project.
+PRINTED_FOR = "reddit"
 PAPER_SIZES: dict[bool, tuple[int | None, ...]] = {
     False: (7_800, 124_400, 1_900_000),
     True: (None, None, 200_000),
@@ -63,3 +71,34 @@ def sampled_sizes(
         edges=float(np.mean(edges)),
         seconds=float(np.mean(seconds)),
     )
+
+
+def sampling_report(task: Task, dataset: NodeDataset) -> SamplingReport:
+    """|B_l| on the whole graph, means over as many draws as the paper's."""
+    sizes = [
+        sampled_sizes(
+            dataset.graph, FANOUTS, num_seeds=NUM_SEEDS, repeats=REPEATS, seed=0, merge=merge
+        )
+        for merge in (False, True)
+    ]
+    data = data_part(task, dataset.facts())
+    return {
+        "schema": SCHEMA,
+        "table": "sampling",
+        "title": TABLES["sampling"].title,
+        "task": task.name,
+        "data": data,
+        "changed": [],
+        "beside": (task.name, data["kind"]) == (PRINTED_FOR, "full"),
+        "rows": [
+            {
+                "name": "merged" if size.merge else "not merged",
+                "nodes": list(size.nodes),
+                "edges": size.edges,
+                "place": "Table 1",
+                "paper": [NUM_SEEDS, *PAPER_SIZES[size.merge]],
+            }
+            for size in sizes
+        ],
+        "missing": [],
+    }

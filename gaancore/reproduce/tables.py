@@ -13,21 +13,41 @@ from importlib import resources
 from typing import Any
 
 from gaancore.errors import SettingsError
+from gaancore.train.choices import Layer
 
-# table -> (title, tasks it is made of)
-TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "datasets": ("The data sets", ("ppi", "reddit", "metr-la")),
-    "sampling": ("Sampled sizes, merged and not", ("reddit", "ppi")),
-    "main": ("Test micro-F1 of every model", ("ppi", "reddit")),
-    "ablation": ("Heads and sample sizes", ("ppi", "reddit")),
-    "out-dim": ("Test micro-F1 against output dimension", ("ppi",)),
-    "gates": ("Gate values of nodes and heads", ("ppi", "reddit")),
-    "traffic": ("Errors of traffic forecasts", ("metr-la",)),
-    "params": ("Parameter counts", ("ppi", "reddit")),
+
+@dataclass(frozen=True)
+class Table:
+    """One table or figure.
+
+    papers  : the paper's tasks that it is about. own: tasks for data of one's own that fit as well.
+    trained : whether it is made of training runs.
+    """
+
+    title: str
+    papers: tuple[str, ...]
+    own: tuple[str, ...] = ()
+    trained: bool = False
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        return self.papers + self.own
+
+
+GRAPHS = ("labels", "classes")  # tasks for a graph of one's own
+TABLES = {
+    "datasets": Table("The data sets", ("ppi", "reddit", "metr-la")),
+    "sampling": Table("Sampled sizes, merged and not", ("reddit", "ppi"), GRAPHS),
+    "main": Table("Test micro-F1 of every model", ("ppi", "reddit"), GRAPHS, trained=True),
+    "ablation": Table("Heads and sample sizes", ("ppi", "reddit"), GRAPHS, trained=True),
+    "out-dim": Table("Test micro-F1 against output dimension", ("ppi",), GRAPHS, trained=True),
+    "gates": Table("Gate values of nodes and heads", ("ppi", "reddit"), GRAPHS, trained=True),
+    "traffic": Table("Errors of traffic forecasts", ("metr-la",), ("forecast",), trained=True),
+    "params": Table("Parameter counts", ("ppi", "reddit")),
 }
-TRAINED = ("main", "ablation", "out-dim", "gates", "traffic")
+TRAINED = tuple(name for name, table in TABLES.items() if table.trained)
 # The paper's numbers of runs; it names none for METR-LA. One run is enough for a picture of gates.
-SEEDS = {"ppi": 3, "reddit": 5, "metr-la": 3}
+SEEDS = {"ppi": 3, "reddit": 5, "metr-la": 3, "labels": 3, "classes": 3, "forecast": 3}
 
 
 @dataclass(frozen=True)
@@ -47,26 +67,30 @@ def seeds_of(table: str, task: str) -> int:
     return 1 if table == "gates" else SEEDS[task]
 
 
-def rows_of(table: str, task: str, names: Sequence[str] = ()) -> list[Row]:
+def expect_task(table: str, task: str) -> None:
+    """Raise SettingsError unless `table` can be made for `task`."""
+    if task not in (tasks := TABLES[table].tasks):
+        raise SettingsError(f"task: table {table} is of {', '.join(tasks)}, got {task}")
+
+
+def rows_of(table: str, task: str | None = None, names: Sequence[str] = ()) -> list[Row]:
     """The rows of `table` that `task` has, in the order of the models; only `names`, if any.
 
-    Raises SettingsError for a name that is no row.
+    task : None for the rows of all tasks. Raises SettingsError for a name that is no row.
     """
-    rows = [row for row in read_rows(table) if row.settings.get("task", task) == task]
+    rows = [row for row in read_rows(table) if task in (None, row.settings.get("task", task))]
     known = {row.name: row for row in rows}
     for name in names:
         if name not in known:
             raise SettingsError(
-                f"--rows: {name}: table {table} has no such row; known: {', '.join(known)}"
+                f"rows: {name}: table {table} has no such row; known: {', '.join(known)}"
             )
     return [known[name] for name in names] if names else rows
 
 
-def expect_common(table: str, rows: Sequence[Row], *layers: tuple[str, dict[str, Any]]) -> None:
-    """Raise SettingsError for a change that cannot be one for all rows alike: of what they differ
-    in, or of seed or variant, which have options.
-
-    layers : (what to blame in an error, such as an option; {setting: value}).
+def expect_common(table: str, rows: Sequence[Row], layers: Sequence[Layer]) -> None:
+    """Raise SettingsError for a change that cannot hold for all rows alike: a setting in which
+    they differ, the seed, or the variant, which is an argument of its own.
     """
     differing = {name for row in rows for name in row.settings} - {"task"}
     for where, changes in layers:
@@ -74,14 +98,21 @@ def expect_common(table: str, rows: Sequence[Row], *layers: tuple[str, dict[str,
             if name in differing:
                 raise SettingsError(
                     f"{where}: {name}: the rows of table {table} differ in it; leave it out "
-                    "(--rows chooses among them)"
+                    "(rows chooses among them)"
                 )
             if name == "seed":
                 raise SettingsError(
-                    f"{where}: seed: each row is run with seeds 0, 1, ...; --seeds says how many"
+                    f"{where}: seed: each row is run with seeds 0, 1, ...; seeds says how many"
                 )
             if name == "variant":
-                raise SettingsError(f"{where}: variant: leave it out; --variant names it")
+                raise SettingsError(
+                    f"{where}: variant: leave it out; variant is an argument of its own"
+                )
+
+
+def tables_with(task: str) -> list[str]:
+    """Names of the tables whose rows are trained on `task`."""
+    return [name for name in TRAINED if task in TABLES[name].tasks]
 
 
 def read_rows(table: str) -> list[Row]:

@@ -1,8 +1,8 @@
 """Handing work from one thread to another within microseconds.
 
 A sleeping thread takes 50 us and more to wake (the system's scheduler, and in a virtual machine an
-interrupt), as long as many a kernel runs. So whoever waits first looks again and again, for as long
-as the next call usually takes to come, without the interpreter's lock; only then does it sleep.
+interrupt), as long as many kernels run. So a thread that waits first looks again and again, without
+the interpreter's lock, for as long as the next call usually takes to come. Only then does it sleep.
 """
 
 from threading import Lock
@@ -41,8 +41,8 @@ class Baton:
     def take_after_giving(self, other: "Baton") -> None:
         """Give `other`, then wait for this one.
 
-        `other` is given when this thread no longer holds the interpreter's lock, which its taker
-        needs; and a giver of this one is left the time to let go of that lock in its turn.
+        `other` is given after this thread has released the interpreter's lock, which its taker
+        needs. The giver of this one gets the time to release that lock in its turn.
         """
         found = _give_and_look(other._state, self._state, LOOKS, HEAD_START)
         if found == WAKE:

@@ -13,6 +13,8 @@ import numpy as np
 
 from gaancore.errors import DataError
 
+FETCH = "fetch or export the file again"
+
 
 def write_whole(path: Path, content: bytes) -> None:
     """Replace the file at `path` by one that holds `content`, see `writing_whole`."""
@@ -48,9 +50,12 @@ def write_json(path: Path, content: Any) -> None:
     write_whole(path, (json.dumps(content, indent=2, allow_nan=False) + "\n").encode())
 
 
-def read_json(path: Path) -> Any:
-    """The value in a JSON file. Raises DataError if it is missing, invalid, or repeats a key."""
-    expect_file(path)
+def read_json(path: Path, remedy: str = FETCH) -> Any:
+    """The value in a JSON file.
+
+    Raises DataError, which ends with `remedy`, if it is missing, invalid, or repeats a key.
+    """
+    expect_file(path, remedy)
     try:
         return json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
     except json.JSONDecodeError as error:
@@ -61,37 +66,36 @@ def read_json(path: Path) -> Any:
         problem = str(error)
     except _RepeatedKeyError as error:
         raise DataError(f"{path}: the key {error} appears twice; keep one") from error
-    raise DataError(f"{path}: not valid JSON: {problem}; fetch or export the file again")
+    raise DataError(f"{path}: not valid JSON: {problem}; {remedy}")
 
 
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
+def read_json_lines(path: Path, remedy: str = FETCH) -> list[dict[str, Any]]:
     """The objects in a file of one a line; a last line that was cut off is left out.
 
     Raises DataError naming the line if one is no object.
     """
-    expect_file(path, may_be_empty=True)
+    expect_file(path, remedy, may_be_empty=True)
     found = []
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], start=1):
         try:
             found.append(dict(json.loads(line)))
         except (RecursionError, TypeError, ValueError) as error:
-            raise DataError(
-                f"{path}: line {number}: damaged, not a JSON object ({error})"
-            ) from None
+            problem = f"line {number}: damaged, not a JSON object ({error})"
+            raise DataError(f"{path}: {problem}; {remedy}") from None
     return found
 
 
-def expect_file(path: Path, *, may_be_empty: bool = False) -> None:
-    """Raises DataError unless `path` is a file that can be read, and is not empty."""
+def expect_file(path: Path, remedy: str = FETCH, *, may_be_empty: bool = False) -> None:
+    """Raises DataError, which ends with `remedy`, unless `path` is a file that can be read, and is
+    not empty.
+    """
     try:
         with path.open("rb") as stream:
             empty = not stream.read(1)
     except OSError as error:
-        raise DataError(
-            f"{path}: {error.strerror}; check the path, or fetch or export the file again"
-        ) from error
+        raise DataError(f"{path}: {error.strerror}; check the path, or {remedy}") from error
     if empty and not may_be_empty:
-        raise DataError(f"{path}: empty file (0 bytes); fetch or export it again")
+        raise DataError(f"{path}: empty file (0 bytes); {remedy}")
 
 
 def checksum(arrays: Iterable[np.ndarray], start: int = 0) -> int:

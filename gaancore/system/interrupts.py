@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish to stop soon, so that work can be saved first."""
+"""Ctrl-C and SIGTERM as a question that a loop asks between two steps."""
 
 import signal
 import threading
@@ -8,14 +8,10 @@ from types import FrameType
 
 
 @contextmanager
-def interrupts(
-    numbers: tuple[signal.Signals, ...] = (signal.SIGINT,),
-) -> Iterator[Callable[[], bool]]:
-    """Inside, the first of these signals is noted, the second raises KeyboardInterrupt.
-
-    Yields the function that says whether one came. Only the main thread can handle signals; in any
-    other nothing changes.
-    """
+def interrupts() -> Iterator[Callable[[], bool]]:
+    """Inside, the first Ctrl-C (or SIGTERM) lets the loop stop after its step, the second stops at
+    once. Yields the function that says whether one came. Only the main thread can handle
+    signals; in any other nothing changes."""
     asked: list[int] = []
 
     def handler(number: int, frame: FrameType | None) -> None:
@@ -23,8 +19,9 @@ def interrupts(
             raise KeyboardInterrupt
         asked.append(number)
 
-    here = numbers if threading.current_thread() is threading.main_thread() else ()
-    before = {number: signal.signal(number, handler) for number in here}
+    in_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_main else ()
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield lambda: bool(asked)
     finally:

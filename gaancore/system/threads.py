@@ -28,7 +28,7 @@ _workers_in_use = Lock()
 
 
 class _Here(local):
-    """What each thread has for itself."""
+    """The state of each thread."""
 
     alone = False
 
@@ -67,7 +67,7 @@ def blas_is_single_threaded() -> bool:
 
 @contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Inside, this thread runs all its kernels itself: whoever calls has work for the others."""
+    """Inside, this thread runs its kernels alone: its caller has work for the other threads."""
     before = _here.alone
     _here.alone = True
     try:
@@ -114,7 +114,7 @@ def run_ranges(function: Callable[..., Any], bounds: Sequence[int], *args: Any) 
 
 
 class _Worker(Thread):
-    """A thread that waits for one call at a time (a step makes some eighty)."""
+    """A thread that waits for one call at a time (a training step makes about eighty)."""
 
     def __init__(self) -> None:
         super().__init__(name="gaancore", daemon=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gaancore.data import load_ppi, load_reddit, synthetic_ppi, synthetic_reddit
-from gaancore.data.look import look
+from gaancore.data.kind import look
 from gaancore.errors import expect_choice
 from gaancore.system.paths import user_path
 from gaancore.tasks.nodes import NodeTask

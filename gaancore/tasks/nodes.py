@@ -31,6 +31,8 @@ class NodeTask(Task):
 
     family: ClassVar[str] = "nodes"
     words: ClassVar[ModuleType] = words
+    score_groups: ClassVar[dict[str, tuple[str, ...]]] = {"test micro-F1, %": ("micro_f1",)}
+    headline: ClassVar[tuple[str, str]] = ("micro_f1", "test micro-F1, %")
     lenient: ClassVar[dict[str, Any]] = {"unflagged": "context", "nan": "zero"}
 
     load_data: Callable[..., NodeDataset] | None = None
@@ -90,3 +92,10 @@ class NodeTask(Task):
     def paper_model(self, settings: NodeSettings) -> Module:
         data = paper_data(self.name)
         return build_model(settings, data["num_features"], data["num_classes"])
+
+    def scores_in(self, test: Any) -> dict[str, float]:
+        return {"micro_f1": 100 * test["micro_f1"]}
+
+    def size(self, facts: Any) -> str:
+        split = " / ".join(f"{count:,}" for count in facts["nodes_per_split"])
+        return f"{facts['num_nodes']:,} nodes, split {split}"

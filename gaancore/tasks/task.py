@@ -29,11 +29,15 @@ class Task(ABC):
     suit   : gives settings that suit a dataset of one's own, and one line about them.
     words  : how its data and scores are spoken of; a module with what train/nodes/words.py has.
     family : `nodes` or `traffic`, as of the datasets that it takes.
+    score_groups : the scores that the paper prints, as {words: names}; those of a group share a
+                   column. headline: the most telling one, and its words.
     """
 
     family: ClassVar[str]
     lenient: ClassVar[dict[str, Any]]  # settings that read as much of any data as can be read
     words: ClassVar[ModuleType]
+    score_groups: ClassVar[dict[str, tuple[str, ...]]]
+    headline: ClassVar[tuple[str, str]]
 
     name: str
     what: str
@@ -88,6 +92,14 @@ class Task(ABC):
     @abstractmethod
     def paper_model(self, settings: Any) -> Module:
         """The model of `settings` on the paper's data, for counting its parameters."""
+
+    @abstractmethod
+    def scores_in(self, test: Any) -> dict[str, float]:
+        """The scores of `score_groups` in the `test` of a record, as the paper prints them."""
+
+    @abstractmethod
+    def size(self, facts: Any) -> str:
+        """How large data are, in a phrase."""
 
     def expect(self, layers: tuple[Layer, ...]) -> None:
         """Raises SettingsError if a layer is meant for another task."""

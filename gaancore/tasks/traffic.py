@@ -13,15 +13,17 @@ from gaancore.nn.module import Module
 from gaancore.system.paths import user_path
 from gaancore.tasks.task import Task
 from gaancore.train.choices import Layer, with_changes
-from gaancore.train.nodes.build import build_forecaster
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic import words
+from gaancore.train.traffic.build import build_forecaster
 from gaancore.train.traffic.forecaster import with_known_features
 from gaancore.train.traffic.run import ForecastRun
 from gaancore.train.traffic.settings import ForecastSettings
 from gaancore.trained.traffic import TrafficRun
 
 SYNTHETIC_DAYS = 3
+AHEAD = ("15 min", "30 min", "60 min", "mean")
+ERRORS = ("mae", "rmse", "mape")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class TrafficTask(Task):
 
     family: ClassVar[str] = "traffic"
     words: ClassVar[ModuleType] = words
+    score_groups: ClassVar[dict[str, tuple[str, ...]]] = {
+        f"{ahead}: MAE / RMSE / MAPE, %": tuple(f"{ahead} {error}" for error in ERRORS)
+        for ahead in AHEAD
+    }
+    headline: ClassVar[tuple[str, str]] = ("mean mae", "test MAE")
     lenient: ClassVar[dict[str, Any]] = {}
 
     def settings(self, *layers: Layer) -> ForecastSettings:
@@ -71,3 +78,11 @@ class TrafficTask(Task):
 
     def paper_model(self, settings: ForecastSettings) -> Module:
         return build_forecaster(settings, 1 + WIDTHS["time_of_day"])
+
+    def scores_in(self, test: Any) -> dict[str, float]:
+        """Errors in the units of the speeds; those without a reading to score by are left out."""
+        found = {f"{a} {e}": test[a][e] for a in AHEAD if a in test for e in ERRORS}
+        return {name: value for name, value in found.items() if value is not None}
+
+    def size(self, facts: Any) -> str:
+        return f"{facts['num_sensors']:,} sensors, {facts['num_steps']:,} steps"

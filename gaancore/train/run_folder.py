@@ -19,6 +19,7 @@ from gaancore.errors import DataError, SettingsError
 from gaancore.system.disk import hold, read_json, read_json_lines, write_json, write_whole
 from gaancore.train.record import SCHEMA, SettingsFile
 
+REMEDY = "take the file from a copy of the run, or train again"
 NAMES = ("sensor_ids", "class_names", "feature_names")  # in the data of a run, where there are any
 
 
@@ -86,7 +87,7 @@ class RunFolder:
         """
         if not self.settings_file.is_file():
             raise DataError(f"{self.path}: no run here (no {self.settings_file.name})")
-        content = read_json(self.settings_file)
+        content = read_json(self.settings_file, REMEDY)
         try:
             schema, settings, data = content.get("schema", 0), content["settings"], content["data"]
             dict(settings)["task"], data["path"], data["checksum"]
@@ -106,7 +107,7 @@ class RunFolder:
         Raises SettingsError if another process trains in the folder, DataError as read_settings.
         """
         with self.held():
-            content = read_json(self.settings_file)
+            content = read_json(self.settings_file, REMEDY)
             content["settings"]["epochs"] = epochs
             write_json(self.settings_file, content)
             self.record_file.unlink(missing_ok=True)
@@ -130,4 +131,4 @@ class RunFolder:
 
     def read_log(self) -> list[Any]:
         """The lines so far. Raises DataError if they cannot be read."""
-        return read_json_lines(self.log_file) if self.log_file.exists() else []
+        return read_json_lines(self.log_file, REMEDY) if self.log_file.exists() else []

@@ -10,7 +10,7 @@ from gaancore.array import resolve_device
 from gaancore.errors import DataError, SettingsError
 from gaancore.system.disk import read_json
 from gaancore.train.record import DataFacts, LogLine, Record
-from gaancore.train.run_folder import RunFolder
+from gaancore.train.run_folder import REMEDY, RunFolder
 
 
 class OpenedRun(ABC):
@@ -44,7 +44,7 @@ class OpenedRun(ABC):
         """What came out, as in record.json. Raises DataError if the run has not finished."""
         if not self.folder.record_file.exists():
             raise DataError(f"{self.path}: the run has not finished; resume it")
-        return read_json(self.folder.record_file)
+        return read_json(self.folder.record_file, REMEDY)
 
     @property
     def log(self) -> list[LogLine]:

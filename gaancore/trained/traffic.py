@@ -38,7 +38,7 @@ class TrafficRun(OpenedRun):
 
     >>> import gaancore
     >>> from gaancore.data import synthetic_traffic
-    >>> data = synthetic_traffic(num_days=1)
+    >>> data = synthetic_traffic(num_days=2)
     >>> sizes = {"hidden_dim": 4, "num_layers": 1, "num_heads": 1, "history": 3, "horizon": 2}
     >>> run = gaancore.train(data, out="roads", epochs=1, verbose=False, **sizes)
     >>> run.forecast().speeds.shape == (2, data.num_sensors)

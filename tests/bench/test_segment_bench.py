@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import segment_reference as reference
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from strategies import blocks, seeds
 
+from gaancore.doctor import plain_loops as reference
 from gaancore.kernels import cpu
 
 BENCH = Path(__file__).parents[2] / "bench"

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gaancore.data.synthetic.reddit import write_synthetic_reddit
@@ -21,10 +22,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def figures(script: str, *options: object, folder: Path) -> list[dict[str, Any]]:
-    """The rows of the JSON that a benchmark on one thread writes."""
+def figures(
+    script: str, *options: object, folder: Path, threads: str = "1"
+) -> list[dict[str, Any]]:
+    """The rows of the JSON that a benchmark writes."""
     target = folder / "figures.json"
-    command = [sys.executable, BENCH / script, *options, "--threads", "1", "--json", target]
+    command = [sys.executable, BENCH / script, *options, "--threads", threads, "--json", target]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     written = json.loads(target.read_text(encoding="utf-8"))
@@ -62,3 +65,55 @@ def test_a_training_step_is_timed(task, tmp_path):
         assert row["parameters"] == 267_465  # the paper's 267K
     else:
         assert 0 < row["products_seconds"] < row["seconds"]  # the products alone, of all of it
+
+
+@pytest.mark.parametrize(
+    ("trick", "task"),
+    [
+        ("head-by-head", "ppi"),
+        ("prefetch", "reddit"),
+        pytest.param("row-pieces", "ppi", marks=pytest.mark.slow),
+        pytest.param("vector-moves", "ppi", marks=pytest.mark.slow),
+        pytest.param("all-heads", "metr-la", marks=pytest.mark.slow),
+        pytest.param("side-by-side", "metr-la", marks=pytest.mark.slow),
+        pytest.param("batch-pieces", "metr-la", marks=pytest.mark.slow),
+    ],
+)
+def test_a_trick_is_switched_off_and_timed_by_turns(trick, task, store, tmp_path):
+    options = ["--tiny", "--trick", trick, "--task", task, "--store", store, "--batches", "1"]
+    (row,) = figures("why.py", *options, "--pairs", "2", folder=tmp_path)
+    assert (row["trick"], row["task"], row["threads"], row["pairs"]) == (trick, task, 1, 2)
+    assert row["seconds_with"] > 0
+    assert row["seconds_without"] > 0
+    low, high = row["quartiles"]
+    assert low <= row["ratio"] <= high
+    same_bits = trick == "prefetch"
+    assert (row["difference"] == 0) == same_bits  # else the trick was not switched off
+
+
+@pytest.mark.slow
+def test_threads_without_a_baton_come_to_the_same_bits(tmp_path):
+    options = ["--tiny", "--trick", "baton", "--task", "ppi", "--pairs", "1"]
+    (row,) = figures("why.py", *options, folder=tmp_path, threads="1,2")
+    assert (row["threads"], row["difference"]) == (2, 0)  # one thread hands nothing over
+
+
+def test_a_trick_that_changes_the_gradients_is_not_timed(tmp_path):
+    sys.path.insert(0, str(BENCH))
+    import why
+
+    ours, theirs = tmp_path / "ours.npz", tmp_path / "theirs.npz"
+    np.savez(ours, weight=np.array([4.0, -8.0]), bias=np.array([1e-9]))
+    np.savez(theirs, weight=np.array([4.0, -7.0]), bias=np.array([-1e-9]))
+    assert why.difference(ours, theirs) == 1 / 8
+    np.savez(theirs, weight=np.array([4.0, -8.0]))
+    with pytest.raises(SystemExit, match="not the same parameters"):
+        why.difference(ours, theirs)
+
+
+def test_what_a_trick_replaces_must_be_there():
+    sys.path.insert(0, str(BENCH))
+    import why
+
+    with pytest.raises(AttributeError, match="no attribute 'gone'"):
+        why._replace(why.pieces, "gone", None)

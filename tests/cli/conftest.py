@@ -9,7 +9,7 @@ import pytest
 from gaancore.cli.main import main
 from small_run import write_small_npz
 
-from gaancore import array
+from gaancore.system import driver
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def gaancore(monkeypatch, capsys, any_threads, tmp_path) -> Command:
     """Runs `gaancore ARGUMENTS`, as on a machine without a GPU; a traceback is a failed test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "cupy", None)
-    monkeypatch.setattr(array, "driver_version", lambda: None)
+    monkeypatch.setattr(driver, "driver_version", lambda: None)
     monkeypatch.setenv("GAANCORE_DATA", str(tmp_path / "no data"))
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)

@@ -76,10 +76,10 @@ def test_a_sound_store_passes_the_check_and_a_changed_one_does_not(gaancore, ref
 REFUSED = {
     "no source": (["nowhere", "store"], "nowhere: no such file or folder"),
     "taken": (["small.npz", "small.npz"], "small.npz: already exists"),
-    "no split": (["toy.mat", "store"], "toy.mat: the files name no split; draw one: gaancore conv"),
+    "no split": (["toy.mat", "store"], "toy.mat: the files name no split; split_shares: per cent"),
     "a split twice": (["small.npz", "store", "--split=60,20,20"], "has a split of its own"),
     "words": (["toy.mat", "store", "--split=a,b"], "--split: expected numbers such as 60,20,20"),
-    "two shares": (["toy.mat", "store", "--split=60,40"], "split: expected per cent of"),
+    "two shares": (["toy.mat", "store", "--split=60,40"], "split_shares: expected per cent of"),
     "a seed alone": (["small.npz", "store", "--seed=1"], "--seed: nothing is drawn without --sp"),
 }
 

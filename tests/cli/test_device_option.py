@@ -9,7 +9,7 @@ from emulator.device import EmulatedCupy
 from numpy.testing import assert_allclose
 from small_run import contents, small_options
 
-from gaancore import array
+from gaancore.system import driver
 
 TINY = small_options(epochs=1, batch_size=40)
 
@@ -55,13 +55,13 @@ def test_a_gpu_that_does_not_work_is_told_once_and_the_cpu_trains(gaancore, data
     cupy = EmulatedCupy()
     cupy.cuda.runtime.getDeviceCount = too_old
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr(array, "driver_version", lambda: (12, 2))
+    monkeypatch.setattr(driver, "driver_version", lambda: (12, 2))
     outcome = gaancore("train", "--data", data, *TINY)
     assert outcome.code == 0
     (notice,) = outcome.err.splitlines()
     assert notice == (
         "note: no GPU is used: CuPy does not work here (RuntimeError: cudaErrorInsufficientDriver);"
-        " pip uninstall every cupy package, then pip install 'gaancore[cuda12]'"
+        " uninstall every cupy package, then in the checkout of gaancore, pip install '.[cuda12]'"
     )
     assert any(line.endswith("on cpu") for line in outcome.lines)
 

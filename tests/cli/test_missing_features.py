@@ -18,7 +18,7 @@ def incomplete(tmp_path):
 def test_they_are_refused_with_the_place_and_the_remedy(refused, incomplete, command):
     line = refused(*command.replace("IN", str(incomplete)).split())
     assert "1 values are not finite in float32, first nan at row 3, column 1 (node id 3)" in line
-    assert line.endswith("let those that are NaN be filled (see --nan)")
+    assert line.endswith("nan: zero or mean fills those that are NaN")
 
 
 def test_training_fills_them_says_so_and_an_evaluation_does_the_same(gaancore, incomplete):

@@ -80,7 +80,9 @@ def test_what_cannot_be_predicted_or_written_is_refused(refused, trained, tmp_pa
 
 def test_features_that_are_nan_are_refused_or_taken_as_zero(gaancore, refused, trained, tmp_path):
     path = unlabelled(tmp_path, np.array([[0.0, np.nan], [1.0, -2.0]]))
-    assert refused("predict", "run", "--data", path).endswith("be filled (see --nan)")
+    assert refused("predict", "run", "--data", path).endswith(
+        "nan: zero or mean fills those that are NaN"
+    )
     assert gaancore("predict", "run", "--data", path, "--nan", "zero").code == 0
     with_zero = rows_of("predictions.csv")
     path = unlabelled(tmp_path, np.array([[0.0, 0.0], [1.0, -2.0]]))
@@ -91,6 +93,6 @@ def test_features_that_are_nan_are_refused_or_taken_as_zero(gaancore, refused, t
 
 def test_training_on_a_graph_without_labels_is_refused_with_the_way_out(refused, tmp_path):
     path = unlabelled(tmp_path, np.zeros((2, 2)))
-    remedy = f"for outputs alone: gaancore predict RUN --data {path}"
+    remedy = "predict with a trained model instead: that needs none"
     assert refused("train", "--data", path).endswith(remedy)
     assert refused("convert", path, "store").endswith(remedy)

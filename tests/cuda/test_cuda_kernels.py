@@ -4,17 +4,18 @@ import inspect
 
 import numpy as np
 import pytest
-import segment_reference as reference
 from emulator.device import EmulatedCupy
 from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from on_device import OnDevice
 from strategies import blocks, seeds
 
+from gaancore.doctor import plain_loops as reference
 from gaancore.graph import Block
 from gaancore.kernels import cpu, cuda
-from gaancore.kernels.cuda import dense as cuda_elementwise
+from gaancore.kernels.cuda import attention as cuda_attention
 from gaancore.kernels.cuda import launcher as cuda_launch
+from gaancore.kernels.cuda import losses as cuda_losses
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 K, A, D = 2, 24, 32  # rows of A and D numbers are read 16 bytes at a time
@@ -148,10 +149,30 @@ def test_a_hub_is_shared_out_among_as_many_teams_as_it_has_pieces():
     assert slots * P <= block.num_edges < (slots + 1) * P
 
 
+@pytest.mark.parametrize(("name", "value"), [("STRIPS", 1), ("STRIPS", 2), ("BLOCK", 64)])
+def test_constants_that_texts_and_launchers_share_are_the_launchers(
+    emulated, monkeypatch, name, value
+):
+    block, wide = block_with_degrees(3, 0, 40, 1), 260  # more than one strip
+    expected = results(cpu, block, np.float32, D=wide)
+    monkeypatch.setattr(cuda_launch, name, value)
+    monkeypatch.setattr(cuda_attention, "STRIPS", cuda_launch.STRIPS)
+    cuda_launch.source.cache_clear()
+    x, targets = np.linspace(-3, 3, 300, dtype=np.float32)[:, None], np.ones((300, 1), np.uint8)
+    try:
+        with emulated["checked"].installed() as cupy:
+            actual = results(OnDevice(cupy), block, np.float32, D=wide)
+            total, _ = OnDevice(cupy).bce_with_logits(x, targets)
+    finally:
+        cuda_launch.source.cache_clear()
+    assert_same_but_for_rounding(actual, expected, np.float32)
+    assert total == pytest.approx(cpu.bce_with_logits(x, targets)[0], rel=1e-6)
+
+
 @pytest.mark.parametrize("blocks_in_grid", [1, 3])
 def test_a_grid_that_is_too_small_steps_until_all_is_done(kernels, monkeypatch, blocks_in_grid):
     monkeypatch.setattr(cuda_launch, "MAX_BLOCKS", blocks_in_grid)
-    monkeypatch.setattr(cuda_elementwise, "LOSS_BLOCKS", blocks_in_grid)
+    monkeypatch.setattr(cuda_losses, "LOSS_BLOCKS", blocks_in_grid)
     block = block_with_degrees(*(i % 5 for i in range(150)), 600)
     actual, expected = (results(k, block, np.float32, A=3, D=5) for k in (kernels, cpu))
     assert_same_but_for_rounding(actual, expected, np.float32)

@@ -32,10 +32,10 @@ def test_a_file_is_a_short_text_without_headers_or_atomics(path):
     assert path.suffix in (".cu", ".cuh")
     text = path.read_text("utf-8")
     assert not re.search(r"#\s*include|atomic[A-Z]", text)
-    assert text.count("\n") <= 120
+    assert text.count("\n") <= 150
     assert max(map(len, text.splitlines())) <= 100
     if path.suffix == ".cu":
-        assert "// Owner: " in text
+        assert "// Owner" in text
         assert "Bytes: " in text
 
 

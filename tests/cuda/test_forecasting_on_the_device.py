@@ -11,9 +11,10 @@ from small_run import contents
 from small_traffic_run import forecast_run, run_until, small_roads, started
 
 from gaancore.array import device_of, to_numpy
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
+from gaancore.train import pieces
 from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic import pieces
 from gaancore.train.traffic.forecaster import load_forecaster
 
 ON_CUDA = pytest.mark.parametrize(
@@ -28,14 +29,24 @@ def first_steps(folder: Path, device: str, **changes: Any) -> dict[str, np.ndarr
     """Losses and gradients of two steps, the second one after the first has moved the weights."""
     run = forecast_run(folder, device=device, **FEW, **changes)
     found = {}
-    for step in range(2):
-        run.model.zero_grad()
-        found[f"loss {step}"] = np.array(run._learn(0, step))
-        for name, parameter in run.model.named_parameters():
-            assert device_of(parameter.grad) == device_of(parameter.data) == run.device
-            found[f"{name} {step}"] = to_numpy(parameter.grad)
-        for parameter in run.model.parameters():
-            parameter.data -= np.float32(0.01) * parameter.grad
+    with run.fetch() as batches:
+        for step in range(2):
+            batch = next(batches)
+
+            def learn(model: Any, part: slice, batch: Any = batch) -> Any:
+                loss = run.loss(run.forward(model, batch, part), batch, part)
+                loss.backward()
+                return loss.data
+
+            run.model.zero_grad()
+            losses = run.gradients.of(learn, batch.parts)
+            found[f"loss {step}"] = np.array(sum(float(loss) for loss in losses))
+            for name, parameter in run.model.named_parameters():
+                assert device_of(parameter.grad) == device_of(parameter.data) == run.device
+                found[f"{name} {step}"] = to_numpy(parameter.grad)
+            for parameter in run.model.parameters():
+                parameter.data -= np.float32(0.01) * parameter.grad
+            run.progress.step += 1
     return found
 
 

@@ -13,7 +13,8 @@ from small_run import contents, resumed_run, run_until, small_dataset, small_run
 from gaancore.array import Uploads, device_of, to_numpy
 from gaancore.data import TEST
 from gaancore.graph import CSRGraph
-from gaancore.models.node_classifier import MODELS, VARIANTS, FeedForward, NodeClassifier
+from gaancore.models.node_classifier import MODELS, FeedForward, NodeClassifier
+from gaancore.nn.aggregators import VARIANTS, AggregatorSpec
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.tensor import Tensor
@@ -21,8 +22,7 @@ from gaancore.train.nodes.batches import Batch
 from gaancore.train.nodes.inference import infer
 
 NODES, IN_DIM, CLASSES = 44, 5, 4
-WIDTHS = {"embed_dim": 8, "out_dim": 8, "num_heads": (2, 3), "key_dim": 4, "value_dims": (4, 5),
-          "gate_dim": 4, "dropout": 0.1, "attention_dropout": 0.3}  # fmt: skip
+WIDTHS = {"key_dim": 4, "gate_dim": 4, "attention_dropout": 0.3}
 IN_FLOAT32, IN_FLOAT64 = ("float32", 1e-5), ("float64", 1e-12)
 ON_CUDA = pytest.mark.parametrize(
     "device", ["emulated", pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True
@@ -35,7 +35,13 @@ def build(model: str, variant: str, dtype: str) -> NodeClassifier | FeedForward:
     if model == "fnn":
         network = FeedForward(IN_DIM, CLASSES, hidden_dim=8, rng=rng)
     else:
-        network = NodeClassifier(IN_DIM, CLASSES, model=model, variant=variant, rng=rng, **WIDTHS)
+        layers = [
+            AggregatorSpec(model, variant, num_heads=heads, value_dim=value_dim, **WIDTHS)
+            for heads, value_dim in ((2, 4), (3, 5))
+        ]
+        network = NodeClassifier(
+            IN_DIM, CLASSES, layers=layers, embed_dim=8, out_dim=8, dropout=0.1, rng=rng
+        )
     return network.astype(dtype)
 
 

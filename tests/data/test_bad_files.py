@@ -255,10 +255,10 @@ NPZ = {
         (resaved(feats=np.zeros((6, 2))), "features: looked for the array(s) x or feats"),
         (
             resaved(y=None),
-            "no labels, which training and scores need; for outputs alone: gaan",
+            "no labels, which training and scores need; predict with a trained",
         ),
         (resaved(src=None), "edges: looked for the array(s) src dst or edge_index or indptr"),
-        (resaved(split=None), "the files name no split; draw one: gaancore convert"),
+        (resaved(split=None), "the files name no split; split_shares: per cent"),
         (resaved(x=np.zeros((0, 2))), "expected"),
         (resaved(x=np.zeros((6, 0))), "neither of them 0; got float64 (6, 0)"),
         (resaved(x=np.zeros(6)), "features: expected numbers in shape (nodes, features)"),

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from gaancore import array
 from gaancore.array import cuda_devices
 from gaancore.doctor import machine
 
@@ -23,16 +22,14 @@ def test_a_description_is_json_and_names_what_can_change_a_number():
     [((13, 1), "13.1", "cuda13"), ((12, 4), "12.4", "cuda12"), ((11, 8), "11.8", None)],
 )
 def test_the_extra_is_the_newest_that_the_driver_runs(monkeypatch, driver, version, extra):
-    for module in (array, machine):
-        monkeypatch.setattr(module, "driver_version", lambda: driver)
+    monkeypatch.setattr(machine.driver, "driver_version", lambda: driver)
     monkeypatch.setattr(machine, "cuda_problem", lambda: "it is switched off")
     expected = {"driver": version, "extra": extra, "devices": [], "reason": "it is switched off"}
     assert machine.gpu() == expected
 
 
 def test_without_a_driver_no_extra_fits(monkeypatch):
-    for module in (array, machine):
-        monkeypatch.setattr(module, "driver_version", lambda: None)
+    monkeypatch.setattr(machine.driver, "driver_version", lambda: None)
     found = machine.gpu()
     assert (found["driver"], found["extra"], found["devices"]) == (None, None, [])
     assert found["reason"]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaancore.graph.hash_set import empty_slots, find_slot, first_repeat, merge_ids
+from gaancore.graph.hash_set import find_slot, first_repeat, hash_of, merge_ids, table_size
 
 ids = st.integers(0, 40) | st.integers(0, 2**63 - 1)
 
@@ -26,19 +26,34 @@ def test_the_first_repeat_is_the_first_id_seen_before(values):
 @pytest.mark.parametrize("stride", [1, 3, 41, 2**16, 2**20, 3 * 2**29, 2**31, 2**32, 2**40])
 def test_regular_ids_do_not_crowd_together(stride):
     keys = np.arange(1, 1001, dtype=np.int64) * stride
-    slots = empty_slots(len(keys))
+    slots = np.full(table_size(2 * len(keys)), -1, np.int32)
     moved = 0
     for position in range(len(keys)):
-        home = find_slot(np.full_like(slots, -1), keys, keys[position])
-        slot = find_slot(slots, keys, keys[position])
+        home = hash_of(keys[position]) % len(slots)
+        slot = find_slot(slots, keys, keys[position], hash_of(keys[position]), 0)
         slots[slot] = position
         moved += (slot - home) % len(slots)
     assert moved < len(keys)  # random homes in a table half full: 0.5 per key
 
 
-@pytest.mark.parametrize("capacity", [0, 1, 4, 5, 1000, 1024])
-def test_a_table_is_at_most_half_full_and_not_much_larger(capacity):
-    assert 2 * capacity <= len(empty_slots(capacity)) <= max(8, 4 * capacity)
+@pytest.mark.parametrize("least", [0, 1, 8, 9, 2000, 2048])
+def test_a_table_has_a_power_of_two_of_slots_and_not_many_more_than_asked_for(least):
+    size = table_size(least)
+    assert size & (size - 1) == 0
+    assert least <= size < max(9, 2 * least)
+
+
+def test_positions_of_earlier_rows_count_as_free_in_a_table_that_is_used_again():
+    ids = np.array([6, 14, 6, 3], np.int64)
+    slots = np.full(8, -1, np.int64)
+    for position in range(2):  # 6 and 14 both begin at slot 6
+        slots[find_slot(slots, ids, ids[position], ids[position], 0)] = position
+    assert slots.tolist() == [-1, -1, -1, -1, -1, -1, 0, 1]
+    assert find_slot(slots, ids, 14, 14, 0) == 7
+    assert find_slot(slots, ids, 14, 14, 2) == 6  # both are older than position 2
+    slots[find_slot(slots, ids, 6, 6, 2)] = 2
+    assert find_slot(slots, ids, 14, 14, 2) == 7
+    assert slots[7] == 1
 
 
 def test_a_table_that_is_as_full_as_can_be_forgets_no_id():

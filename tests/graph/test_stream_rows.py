@@ -94,8 +94,8 @@ def test_more_nodes_than_an_entry_can_name_are_refused(tmp_path):
 @given(graph=graphs(), most=st.integers(1, 9))
 def test_a_graph_gone_through_in_chunks_is_the_same_edges(graph, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csr, "ARCS_AT_A_TIME", most)
-        parts = list(graph.arcs())
+        patch.setattr(csr, "EDGES_AT_A_TIME", most)
+        parts = list(graph.edge_chunks())
     src, dst = graph.edges()
     np.testing.assert_array_equal(np.concatenate([src[:0], *(part[0] for part in parts)]), src)
     np.testing.assert_array_equal(np.concatenate([dst[:0], *(part[1] for part in parts)]), dst)
@@ -109,8 +109,8 @@ def test_listed_arcs_gone_through_in_chunks_are_those_given(drawn, most, dtype):
     src, dst = np.array(pairs, dtype).reshape(-1, 2).T
     listed = ArcList(src, dst, num_nodes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arcs, "ARCS_AT_A_TIME", most)
-        parts = list(listed.arcs())
+        patch.setattr(arcs, "EDGES_AT_A_TIME", most)
+        parts = list(listed.edge_chunks())
     assert [(int(a), int(b)) for part in parts for a, b in zip(*part, strict=True)] == pairs
     assert all(end.dtype == np.int32 and end.size <= most for part in parts for end in part)
     kept = listed.to_csr()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import segment_reference as reference
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gaancore.doctor import plain_loops as reference
 from gaancore.graph import Block
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])

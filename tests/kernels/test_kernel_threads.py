@@ -109,7 +109,7 @@ def softmax_cross_entropy(kernels, links, transpose):
 
 def adam_step(kernels, links, transpose):
     p, m, v = numbers(S, F), numbers(S, F + 1)[:, 1:].copy(), np.abs(numbers(S + 1, F)[1:])
-    kernels.adam_step(p, numbers(S, F), m, v, 0.01, 0.9, 0.999, 1e-8, 3)
+    kernels.adam_step(p, numbers(S, F), m, v, 0.01, 0.9, 0.999, 1e-8)
     return p, m, v
 
 

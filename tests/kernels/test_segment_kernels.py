@@ -6,10 +6,10 @@ Widths around the lanes of a vector register and the threads of a warp (1, 3, 24
 
 import numpy as np
 import pytest
-import segment_reference as reference
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from gaancore.doctor import plain_loops as reference
 from gaancore.graph import Block
 from gaancore.kernels.cpu import attention as cpu_attend
 

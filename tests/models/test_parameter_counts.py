@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
+from gaancore.nn import AggregatorSpec
 from gaancore.train.nodes.build import build_model
 from gaancore.train.nodes.settings import task_settings
 
@@ -53,18 +54,13 @@ PRINTED_GATE = [
 
 
 def build(task: dict[str, int], model: str, variant: str, heads, value_dims) -> NodeClassifier:
-    return NodeClassifier(
-        **task,
-        model=model,
-        variant=variant,
-        out_dim=128,
-        num_heads=heads,
-        value_dims=value_dims,
-        gate_dim=64,
-        dropout=0.1,
-        attention_dropout=0.0,
-        rng=RNG,
-    )
+    dims = dict(task)
+    key_dim = dims.pop("key_dim")
+    layers = [
+        AggregatorSpec(model, variant, num_heads=K, key_dim=key_dim, value_dim=d_v, gate_dim=64)
+        for K, d_v in zip(heads, value_dims, strict=True)
+    ]
+    return NodeClassifier(**dims, layers=layers, out_dim=128, dropout=0.1, rng=RNG)
 
 
 @pytest.mark.parametrize(("task", "model", "heads", "value_dims", "count"), TABLE)

@@ -1,7 +1,5 @@
 """Every aggregator and gate, in both readings of the paper, by its equations and its slopes."""
 
-from functools import partial
-
 import layer_reference as reference
 import numpy as np
 import pytest
@@ -12,25 +10,18 @@ from kinks import SAFE, kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import blocks, seeds
 
+from gaancore.errors import SettingsError
 from gaancore.graph import Block
-from gaancore.nn.aggregators import Attention, GatedAttention, PairwiseSum, Pooling
+from gaancore.nn import AggregatorSpec, Attention, GatedAttention, PairwiseSum, Pooling
+from gaancore.nn.aggregators import AGGREGATORS
 from gaancore.nn.gate import PaperGate, ReleasedGate
 from gaancore.tensor import Tensor
 
 X_DIM, Z_DIM, OUT_DIM, KEY_DIM, VALUE_DIM, GATE_DIM = 2, 3, 4, 3, 5, 3
 heads = st.integers(1, 3)
 
-ATTENTION = {"key_dim": KEY_DIM, "value_dim": VALUE_DIM, "attention_dropout": 0.5}
-PAIRWISE = {"key_dim": KEY_DIM, "value_dim": VALUE_DIM}
-KINDS = {
-    "attention": partial(Attention, **ATTENTION),
-    "gaan": partial(GatedAttention, gate_dim=GATE_DIM, **ATTENTION),
-    "pairwise-sigmoid": partial(PairwiseSum, activation="sigmoid", **PAIRWISE),
-    "pairwise-tanh": partial(PairwiseSum, activation="tanh", **PAIRWISE),
-    "avg-pool": partial(Pooling, pool="mean", value_dim=VALUE_DIM),
-    "max-pool": partial(Pooling, pool="max", value_dim=VALUE_DIM),
-}
-EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+WIDTHS = {"key_dim": KEY_DIM, "value_dim": VALUE_DIM, "gate_dim": GATE_DIM}
+EVERY_KIND = pytest.mark.parametrize("kind", AGGREGATORS)
 BOTH_VARIANTS = pytest.mark.parametrize("variant", ["paper", "released"])
 
 
@@ -44,9 +35,8 @@ def random_biases(layer, rng: np.random.Generator):
 
 
 def make(kind: str, variant: str, num_heads: int, rng: np.random.Generator, x_dim: int = X_DIM):
-    extra = {} if "pool" in kind else {"num_heads": num_heads}
-    layer = KINDS[kind](x_dim, Z_DIM, OUT_DIM, variant=variant, rng=rng, **extra)
-    return random_biases(layer, rng)
+    spec = AggregatorSpec(kind, variant, num_heads=num_heads, attention_dropout=0.5, **WIDTHS)
+    return random_biases(spec.make(x_dim, Z_DIM, OUT_DIM, rng), rng)
 
 
 def inputs(block: Block, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
@@ -170,3 +160,31 @@ def test_neighbours_that_are_all_the_same_count_as_one(kind, variant, neighbour)
     once = layer(x, z, Block([0, 1], [neighbour], 2)).data
     many = layer(x, z, Block([0, 5], [neighbour] * 5, 2)).data
     assert_allclose(many, once, rtol=1e-10)
+
+
+def test_a_spec_makes_the_layer_that_it_names():
+    pools, sums = ("avg-pool", "max-pool"), ("pairwise-sigmoid", "pairwise-tanh")
+    names = {"gaan": GatedAttention, "attention": Attention}
+    names |= dict.fromkeys(pools, Pooling) | dict.fromkeys(sums, PairwiseSum)
+    assert tuple(names) == AGGREGATORS
+    for name, kind in names.items():
+        assert type(AggregatorSpec(name).make(2, 3, 4, np.random.default_rng(0))) is kind
+
+
+def test_a_choice_that_does_not_exist_is_refused_when_the_spec_is_built():
+    message = r"^AggregatorSpec: name: expected one of gaan, attention, .*, got 'gat'$"
+    with pytest.raises(SettingsError, match=message):
+        AggregatorSpec("gat")
+    message = r"^AggregatorSpec: variant: expected one of paper, released, got 'Paper'$"
+    with pytest.raises(SettingsError, match=message):
+        AggregatorSpec("gaan", "Paper")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(GatedAttention, "attention"), (Attention, "gaan"), (Pooling, "gaan"), (PairwiseSum, "gaan")],
+)
+def test_a_layer_refuses_the_spec_of_another(kind, name):
+    message = rf"^{kind.__name__}: spec.name: expected one of .*, got '{name}'$"
+    with pytest.raises(SettingsError, match=message):
+        kind(2, 3, 4, AggregatorSpec(name), np.random.default_rng(0))

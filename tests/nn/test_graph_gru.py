@@ -1,7 +1,5 @@
 """The Graph GRU cell over every aggregator, in both readings: its equation and its slopes."""
 
-from functools import partial
-
 import layer_reference as reference
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from strategies import graphs, seeds
 
 from gaancore.graph import CSRGraph
 from gaancore.graph.copies import GraphCopies
-from gaancore.nn.by_name import AGGREGATORS, make_aggregator
+from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
 from gaancore.nn.graph_gru import GraphGRUCell
 from gaancore.tensor import Tensor
 
@@ -25,10 +23,8 @@ BOTH_VARIANTS = pytest.mark.parametrize("variant", ["paper", "released"])
 
 def make(kind: str, variant: str, rng: np.random.Generator) -> GraphGRUCell:
     """In float64, with biases that are not 0."""
-    aggregator = partial(
-        make_aggregator, kind, **WIDTHS, mean_in_gate=False, variant=variant, slope=1.0, rng=rng
-    )
-    cell = GraphGRUCell(IN_DIM, OUT_DIM, variant, aggregator).astype("float64")
+    spec = AggregatorSpec(kind, variant, mean_in_gate=False, **WIDTHS)
+    cell = GraphGRUCell(IN_DIM, OUT_DIM, spec, rng).astype("float64")
     for name, parameter in cell.named_parameters():
         if name.endswith("bias"):
             parameter.data += rng.standard_normal(parameter.shape) / 2

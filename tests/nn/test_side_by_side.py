@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from gaancore.graph import CSRGraph
-from gaancore.nn.by_name import AGGREGATORS, make_aggregator
+from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
 from gaancore.nn.side_by_side import SideBySide
 from gaancore.tensor import Tensor
 
@@ -17,8 +17,8 @@ WIDTHS = {"num_heads": 2, "key_dim": 3, "value_dim": 2, "gate_dim": 3, "slope": 
 @pytest.mark.parametrize("kind", AGGREGATORS)
 def test_three_aggregators_side_by_side_are_each_on_its_own(kind, variant, mean):
     rng = np.random.default_rng(0)
-    settings = {**WIDTHS, "mean_in_gate": mean, "variant": variant, "rng": rng}
-    three = [make_aggregator(kind, 5, 4, 3, **settings).astype("float64") for _ in range(3)]
+    spec = AggregatorSpec(kind, variant, mean_in_gate=mean, **WIDTHS)
+    three = [spec.make(5, 4, 3, rng).astype("float64") for _ in range(3)]
     for aggregator in three:
         for parameter in aggregator.parameters():
             parameter.data += rng.standard_normal(parameter.shape) / 2

@@ -5,6 +5,7 @@ from dataclasses import replace
 import layer_reference as reference
 import numpy as np
 import pytest
+from gaancore.reproduce.gates import look_at_heads
 from numpy.testing import assert_allclose, assert_array_equal
 from small_run import resumed_run, small_dataset, small_run
 
@@ -12,7 +13,6 @@ from gaancore.data import TEST
 from gaancore.errors import SettingsError
 from gaancore.plots import gates as gate_figures
 from gaancore.plots.scores import gate_pictures
-from gaancore.reproduce.gates import look_at_heads
 
 PICTURES = ("gates-of-nodes", "gates-by-head", "attention-entropy", "gates-in-training")
 

@@ -74,7 +74,7 @@ def test_what_is_no_checkpoint_is_refused_by_name(tmp_path, content):
 def test_a_file_that_is_missing_is_refused_by_name(tmp_path):
     with pytest.raises(DataError, match=r"best.safetensors: no such file; is .* the folder of a"):
         load_checkpoint(tmp_path / "best.safetensors")
-    with pytest.raises(DataError, match=r"settings.json: no such file"):
+    with pytest.raises(DataError, match=r"settings.json: No such file"):
         read_json(tmp_path / "settings.json")
 
 
@@ -183,5 +183,5 @@ def test_a_last_line_that_was_cut_off_is_left_out_and_any_other_damage_refused(t
     assert read_json_lines(path) == [{"step": 1}, {"step": 2}]
     for damage in (b'{"step": 1}\n{"st\n{"step": 3}\n', b"\xff\xfe\n", b"5\n"):
         path.write_bytes(damage)
-        with pytest.raises(DataError, match=r"log.jsonl: damaged"):
+        with pytest.raises(DataError, match=r"log.jsonl: line \d: damaged"):
             read_json_lines(path)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from small_run import contents, run_until, small_run
 
+from gaancore.data import TRAIN
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph, sample_blocks
 from gaancore.system import threads
@@ -147,7 +148,7 @@ def test_an_error_in_a_batch_reaches_the_caller_of_the_run(tmp_path, monkeypatch
         return original(self, number)
 
     monkeypatch.setattr(Batches, "batch", batch)
-    run.batches = Batches(run.view, run.batches.features, run.settings, 2)
+    run.batches = Batches(run.scorer.view(TRAIN), run.batches.features, run.settings, 2)
     with pytest.raises(MemoryError, match="9 GB"):
         run.train()
     assert run.progress.step == 6

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from small_run import contents, resumed_run, run_until, small_run
 
+from gaancore.data import TRAIN
 from gaancore.errors import DataError, SettingsError, TrainingError
 from gaancore.train.nodes.run import ClassifierRun
 from gaancore.train.progress import Watcher
@@ -109,7 +110,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_and_leaves_the_last_good_st
     saved = contents(tmp_path)
     run = resumed_run(tmp_path, epochs=3)
     before, broken = weights(run), run.model.layers[1].gate.output.bias
-    run.view.features[:] = np.float32(1e30)
+    run.scorer.view(TRAIN).features[:] = np.float32(1e30)
     with np.errstate(all="ignore"), pytest.raises(TrainingError) as error:
         run.train()
     assert str(error.value).startswith("epoch 2, step 3 of 5: the gradient of embed.weight is not")
@@ -121,7 +122,7 @@ def test_a_gradient_that_is_not_finite_stops_the_run_and_leaves_the_last_good_st
 
 def test_a_model_that_diverges_at_validation_names_the_step(tmp_path, monkeypatch):
     run = small_run(tmp_path)
-    monkeypatch.setattr("gaancore.train.nodes.run.infer", lambda *_: np.full((24, 5), np.nan))
+    monkeypatch.setattr("gaancore.train.nodes.scorer.infer", lambda *_: np.full((24, 5), np.nan))
     with pytest.raises(TrainingError, match=r"^validation after step 5: output 0 of node 0"):
         run.train()
     assert not run.folder.best.exists()

@@ -9,12 +9,13 @@ from gaancore.data.files.arrays import read_csv_rows
 from gaancore.data.files.separator import SEPARATORS, find_separator, separator_notes
 from gaancore.errors import DataError
 
-END_NAMES = (("from", "to"), ("source", "target"), ("src", "dst"))  # of the ends of an edge
+Choices = Sequence[tuple[str, ...]]  # names of columns, in lower case
+END_NAMES: Choices = (("from", "to"), ("source", "target"), ("src", "dst"))  # ends of an edge
 
 
 @dataclass(frozen=True)
 class NamedTable:
-    """columns: the header's names, none empty and none twice. keys: the places of those wanted.
+    """columns: the header's names, none twice. keys: the places of those wanted.
 
     rows: (line number from 1, a cell for each column) of each line that has any text; read once.
     """
@@ -25,42 +26,50 @@ class NamedTable:
     rows: Iterator[tuple[int, list[str]]]
     notes: tuple[str, ...]
 
+    def place_of(self, names: Sequence[str]) -> int | None:
+        """The place of the first of `names`, in lower case, that is a column; None without one."""
+        lowered = [column.lower() for column in self.columns]
+        return next((lowered.index(name) for name in names if name in lowered), None)
 
-def open_named_table(path: Path, choices: Sequence[tuple[str, ...]]) -> NamedTable:
+
+def has_columns(path: Path, choices: Choices) -> bool:
+    """Whether the first line is a header for `open_named_table`.
+
+    Raises DataError if the file is missing, blank or not UTF-8.
+    """
+    return find_separator(path, lambda cells: _found_in(cells, choices)) is not None
+
+
+def open_named_table(path: Path, choices: Choices) -> NamedTable:
     """Read the header, and the rows as they are asked for.
 
-    choices : names of columns, in lower case; the header must have those of exactly one choice.
-              Case does not count. The separator is the one by which it has them.
-    Raises DataError if the file is missing, blank, not UTF-8 or no such table; the rows do, naming
-    the line, where one has not a cell for each column, and if there are none.
+    choices : the header must have the columns of exactly one choice. Case does not count. The
+              separator is the one by which it has them.
+    Raises DataError if the file is missing, blank, not UTF-8 or no such table. The rows do, naming
+    the line, where one does not have a cell for each column, and if there are none.
     """
-
-    def found_in(columns: Sequence[str]) -> list[tuple[str, ...]]:
-        lowered = {column.lower() for column in columns}
-        return [choice for choice in choices if lowered.issuperset(choice)]
-
-    separator = find_separator(path, found_in)
+    separator = find_separator(path, lambda cells: _found_in(cells, choices))
     if separator is None:
         raise DataError(
             f"{path}: expected a header with the column(s) {_listed(choices)}, between commas, "
             f"semicolons or tabs; the first line is {_first_line(path)}"
         )
     _, columns = next(read_csv_rows(path, separator, strict=False))
-    lowered, found = [column.lower() for column in columns], found_in(columns)
+    found = _found_in(columns, choices)
     if len(found) > 1:
         raise DataError(f"{path}: the header has {_listed(found, ' and ')}; keep one of them")
-    for place, column in enumerate(lowered):
-        if not column or column.startswith("unnamed:"):  # by pandas, of its index
-            raise DataError(
-                f"{path}: column {place + 1} of the header has no name; name it, or leave it out "
-                "(pandas: index=False)"
-            )
-    repeated = [column for column, count in Counter(lowered).items() if count > 1]
+    lowered = [column.lower() for column in columns]
+    repeated = [column for column, count in Counter(filter(None, lowered)).items() if count > 1]
     if repeated:
         raise DataError(f"{path}: the header has the column {repeated[0]} twice; keep one")
     notes = separator_notes(path, separator)
     keys = tuple(lowered.index(column) for column in found[0])
     return NamedTable(path, tuple(columns), keys, _rows(path, separator, len(columns)), notes)
+
+
+def _found_in(columns: Sequence[str], choices: Choices) -> list[tuple[str, ...]]:
+    lowered = {column.lower() for column in columns}
+    return [choice for choice in choices if lowered.issuperset(choice)]
 
 
 def _rows(path: Path, separator: str, width: int) -> Iterator[tuple[int, list[str]]]:
@@ -81,7 +90,7 @@ def _rows(path: Path, separator: str, width: int) -> Iterator[tuple[int, list[st
         raise DataError(f"{path}: a header and no rows")
 
 
-def _listed(choices: Sequence[tuple[str, ...]], between: str = " or ") -> str:
+def _listed(choices: Choices, between: str = " or ") -> str:
     return between.join(",".join(choice) for choice in choices)
 
 

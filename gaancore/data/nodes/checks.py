@@ -54,8 +54,8 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
         raise DataError(
             f"{where}: features: {count:,} values are not finite in float32, first "
             f"{features[first]} at row {first[0]}, column {first[1]} "
-            f"(node id {node_ids[first[0]]}); repair them, or let those that are NaN be filled "
-            "(see --nan)"
+            f"(node id {node_ids[first[0]]}); correct them; nan: zero or mean fills those that are "
+            "NaN"
         )
 
 
@@ -121,7 +121,8 @@ def _refuse_unlabelled(where: str, labels: np.ndarray, node_ids: np.ndarray) -> 
         row = int(np.argmax(without))
         raise DataError(
             f"{where}: labels: nodes without any: {without.sum():,}, first row {row} (node id "
-            f"{node_ids[row]}); label them, or take them out of the split (--unflagged context)"
+            f"{node_ids[row]}); label them, or take them out of the split and "
+            "choose unflagged: context"
         )
 
 

@@ -29,11 +29,13 @@ class NodeDataset:
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
 
-    >>> import numpy as np
-    >>> import gaancore
-    >>> data = gaancore.from_scipy(np.ones((4, 4)), np.eye(4), [0, 1, 0, 1])
-    >>> data.num_nodes, data.num_edges, data.notes[-1]
-    (4, 16, '4 self-loops kept')
+    >>> from gaancore.data import TEST, TRAIN, synthetic_ppi
+    >>> data = synthetic_ppi(num_graphs=3, nodes_per_graph=20)
+    >>> data.num_nodes, data.multi_label, data.nodes(TEST).size
+    (60, True, 20)
+    >>> seen, ids = data.view(TRAIN)
+    >>> seen.num_nodes
+    20
     """
 
     family: ClassVar[str] = "nodes"

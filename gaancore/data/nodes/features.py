@@ -1,11 +1,14 @@
 """Features of nodes, standardised where they are fetched: the matrix itself is never copied."""
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.errors import ShapeError, expect_choice
 from gaancore.kernels.cpu.gather import gather_rows
 
+Normalize = Literal["none", "standard"]
 ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
 
 
@@ -16,6 +19,12 @@ class Features:
     mean, scale : (F,) float64, from feature_statistics: store them with a model, and give them
                   here for any other graph. Computed in float64.
     Raises ShapeError unless the matrix has as many columns as mean and scale.
+
+    >>> import numpy as np
+    >>> from gaancore.data import Features
+    >>> features = Features(np.array([[1.0], [3.0]], np.float32), np.array([2.0]), np.array([0.5]))
+    >>> features[np.array([1])].tolist()
+    [[2.0]]
     """
 
     def __init__(self, matrix: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> None:
@@ -37,7 +46,7 @@ class Features:
         return gather_rows(self.matrix, nodes, self.mean, self.scale)
 
 
-def feature_statistics(dataset: NodeDataset, how: str) -> tuple[np.ndarray, np.ndarray]:
+def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray, np.ndarray]:
     """mean and scale of each feature, (F,) float64 each.
 
     how : `none` leaves features as they are (0 and 1). `standard` gives the TRAINING nodes mean 0
@@ -45,8 +54,14 @@ def feature_statistics(dataset: NodeDataset, how: str) -> tuple[np.ndarray, np.n
           1e-12 of |mean|) keeps scale 1 and is only centred.
     Two passes over the training nodes' rows, a few at a time. Raises SettingsError for another
     `how`.
+
+    >>> from gaancore.data import Features, feature_statistics, synthetic_reddit
+    >>> data = synthetic_reddit(scale=0.001)
+    >>> mean, scale = feature_statistics(data, "standard")
+    >>> Features(data.features, mean, scale).shape
+    (233, 602)
     """
-    expect_choice("normalize", how, ("none", "standard"))
+    expect_choice("normalize", how, get_args(Normalize))
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
     if how == "none":
         return mean, scale

@@ -9,11 +9,11 @@ import numpy as np
 from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.make import RawDataset, SelfLoops, settle_graph
+from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
-from gaancore.graph import CSRGraph
+from gaancore.graph import CSRGraph, SelfLoops
 from gaancore.system.paths import user_path
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.make import SelfLoops, Unflagged, make_dataset
+from gaancore.data.nodes.make import Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
+from gaancore.graph import SelfLoops
 from gaancore.system.paths import user_path
 
 
@@ -44,6 +45,13 @@ def load_nodes(
     every feature, so that `unflagged`, `nan` and the shares do not matter; its self-loops are
     dropped or added in memory. Raises DataError (one line: file, row or id, remedy) and
     SettingsError.
+
+    >>> import numpy as np
+    >>> from gaancore.data import load_nodes
+    >>> np.savez("mine.npz", x=np.eye(5), y=[0, 1, 0, 1, 2], edge_index=[[0, 1, 2], [1, 2, 3]])
+    >>> data = load_nodes("mine.npz", name="mine", split_shares=(60, 20, 20))
+    >>> data.num_edges, data.num_classes, data.multi_label
+    (6, 3, False)
     """
     source = user_path(path)
     if not is_store(source):
@@ -65,7 +73,15 @@ def load_nodes(
 
 
 def find_dataset(name: str) -> Path | None:
-    """The folder `name` in the user's data folder, or None if there is none."""
+    """The folder `name` in the user's data folder, or None if there is none.
+
+    >>> import os, pathlib
+    >>> from gaancore.data import find_dataset
+    >>> os.environ["GAANCORE_DATA"] = "data"
+    >>> pathlib.Path("data/ppi").mkdir(parents=True)
+    >>> find_dataset("ppi").name, find_dataset("reddit")
+    ('ppi', None)
+    """
     folder = data_folder() / name
     return folder if folder.is_dir() else None
 

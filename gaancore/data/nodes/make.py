@@ -1,7 +1,7 @@
-"""From what the files say to a dataset: the one path that all layouts take."""
+"""Check what files say of a graph whose nodes have labels, and make a NodeDataset of it."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from gaancore.data.nodes.checks import (
 )
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
 from gaancore.errors import DataError, expect_choice
-from gaancore.graph import ArcList, CSRGraph
+from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
-SelfLoops = Literal["keep", "drop", "add"]
 Unflagged = Literal["drop", "train", "context", "error"]
 
 
@@ -71,7 +70,7 @@ def make_dataset(
     Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
-    expect_choice("self_loops", self_loops, ("keep", "drop", "add"))
+    expect_choice("self_loops", self_loops, get_args(SelfLoops))
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
     labels, split, split_notes = settle_targets(raw, unflagged, multi_label)
     graph, notes_of_graph = settle_graph(raw, self_loops)
@@ -123,8 +122,8 @@ def settle_targets(
     """
     if raw.labels is None:
         raise DataError(
-            f"{raw.path}: no labels, which training and scores need; for outputs alone: "
-            f"gaancore predict RUN --data {raw.path}"
+            f"{raw.path}: no labels, which training and scores need; predict with a trained model "
+            "instead: that needs none"
         )
     split, notes = _settle_split(raw, unflagged)
     values = _without_unflagged(raw.labels, split)
@@ -154,11 +153,11 @@ def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:
 
 def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
     """The split, where nodes that have none are UNFLAGGED, and what to say about these."""
-    expect_choice("unflagged", unflagged, ("drop", "train", "context", "error"))
+    expect_choice("unflagged", unflagged, get_args(Unflagged))
     if raw.split is None:
         raise DataError(
-            f"{raw.path}: the files name no split; draw one: "
-            f"gaancore convert {raw.path} OUT --split 60,20,20 --seed 0"
+            f"{raw.path}: the files name no split; split_shares: per cent such as 60,20,20, "
+            "to draw one"
         )
     split = check_split(raw.sources["split"], raw.split, raw.node_ids)
     unclaimed = np.flatnonzero(split == UNFLAGGED)
@@ -167,8 +166,8 @@ def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, li
     if unflagged == "error":
         raise DataError(
             f"{raw.sources['split']}: {unclaimed.size:,} of {split.size:,} nodes are in no split, "
-            f"first node id {raw.node_ids[unclaimed[0]]}; drop them, take them as training nodes, "
-            "or keep them as mere neighbours (--unflagged drop, train or context)"
+            f"first node id {raw.node_ids[unclaimed[0]]}; unflagged: drop them, train on them, or "
+            "keep them as context, as neighbours alone"
         )
     if unflagged == "train":
         split[unclaimed] = TRAIN

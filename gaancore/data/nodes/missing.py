@@ -1,7 +1,7 @@
 """Features that are not there: NaN in the files."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
     any is filled. Raises DataError for a mean where there is no sound split, SettingsError for
     another `nan`.
     """
-    expect_choice("nan", nan, ("error", "zero", "mean"))
+    expect_choice("nan", nan, get_args(Nan))
     features = raw.features
     if nan == "error" or features.dtype.kind != "f" or features.ndim != 2:
         return raw
@@ -34,7 +34,7 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
     if nan == "mean":
         if raw.split is None:
             raise DataError(
-                f"{raw.path}: no split, so no training nodes to take a mean over; --nan zero"
+                f"{raw.path}: no split, so no training nodes to take a mean over; nan: choose zero"
             )
         split = check_split(raw.sources["split"], raw.split, raw.node_ids)
         there = ~missing & (split == TRAIN)[:, None]

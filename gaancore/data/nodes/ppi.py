@@ -4,8 +4,9 @@ import os
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
-from gaancore.data.nodes.make import SelfLoops, Unflagged
+from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
+from gaancore.graph import SelfLoops
 
 
 def load_ppi(
@@ -28,6 +29,13 @@ def load_ppi(
 
     The number of labels and features is the files' own. What was merged, dropped or assumed is
     told in `notes`. Raises DataError (one line: file, row or id, remedy), SettingsError.
+
+    >>> import numpy as np
+    >>> from gaancore.data import load_ppi
+    >>> labels = [[1, 0], [1, 1], [0, 1]]
+    >>> np.savez("mine.npz", x=np.eye(3), y=labels, split=[0, 1, 2], edge_index=[[0, 1], [1, 2]])
+    >>> load_ppi("mine.npz").labels.tolist()
+    [[1, 0], [1, 1], [0, 1]]
     """
     return load_nodes(
         path, name="ppi", multi_label=True, self_loops=self_loops, unflagged=unflagged, nan=nan

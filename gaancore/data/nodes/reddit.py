@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
-from gaancore.data.nodes.make import SelfLoops, Unflagged
+from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
+from gaancore.graph import SelfLoops
 
 # Section 5.1 of the paper, table of data sets: 114.6 M counts both directions of an edge.
 COUNTS = {"nodes": 232_965, "arcs": 114_615_892, "features": 602, "classes": 41}
@@ -42,6 +43,13 @@ def load_reddit(
 
     `notes` tell which of the public splits it is, or in which counts it differs from the paper's
     Reddit. Raises DataError (one line: file, row or id, remedy), SettingsError.
+
+    >>> import numpy as np
+    >>> from gaancore.data import load_reddit
+    >>> np.savez("mine.npz", x=np.eye(3), y=[4, 5, 5], split=[0, 1, 2], edge_index=[[0, 1], [1, 2]])
+    >>> data = load_reddit("mine.npz")
+    >>> data.labels.tolist(), data.class_names
+    ([0, 1, 1], ('4', '5'))
     """
     dataset = load_nodes(
         path, name="reddit", multi_label=False, self_loops=self_loops, unflagged=unflagged, nan=nan

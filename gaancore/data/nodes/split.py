@@ -24,18 +24,18 @@ def with_random_split(raw: RawDataset, shares: Shares, *, seed: int) -> RawDatas
     a part without nodes, or if the files have a split of their own.
     """
     if raw.split is not None:
-        raise SettingsError(f"split: {raw.path} has a split of its own; leave this one out")
+        raise SettingsError(f"split_shares: {raw.path} has a split of its own; leave them out")
     if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 100) > 1e-9:
         raise SettingsError(
-            f"split: expected per cent of training, validation and test nodes that add up to "
-            f"100, such as 60,20,20; got {','.join(f'{share:g}' for share in shares)}"
+            "split_shares: expected per cent of training, validation and test nodes that add up "
+            f"to 100, such as 60,20,20; got {','.join(f'{share:g}' for share in shares)}"
         )
     labelled = np.flatnonzero(_has_label(raw))
     stops = [round(labelled.size * share / 100) for share in np.cumsum(shares)]
     sizes = np.diff(stops, prepend=0)
     if not sizes.all():
         raise SettingsError(
-            f"split: a part of {labelled.size} labelled nodes would be empty; make it larger"
+            f"split_shares: a part of {labelled.size} labelled nodes would be empty; make it larger"
         )
     split = np.full(len(raw.node_ids), UNFLAGGED, np.int8)
     order = generator(seed, "random split").permutation(labelled.size)

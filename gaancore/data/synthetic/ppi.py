@@ -45,6 +45,10 @@ def synthetic_ppi(seed: int = 0, *, num_graphs: int = 8, nodes_per_graph: int = 
     half of that F1, and here the probabilities are 0.98 and 0.02. It is measured on this draw.
 
     The same arguments give the same bits. Raises SettingsError below 3 graphs of 20 nodes.
+
+    >>> from gaancore.data import synthetic_ppi
+    >>> synthetic_ppi(num_graphs=3, nodes_per_graph=20).labels.shape
+    (60, 121)
     """
     if num_graphs < 3 or nodes_per_graph < 20:
         raise SettingsError(

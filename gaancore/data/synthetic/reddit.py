@@ -51,9 +51,13 @@ def synthetic_reddit(seed: int = 0, *, scale: float = 0.02) -> NodeDataset:
     nodes, which nobody can pass except by luck. Nodes lie in the order of their splits.
 
     The same arguments give the same bits. Raises SettingsError below 200 nodes.
+
+    >>> from gaancore.data import synthetic_reddit
+    >>> synthetic_reddit(scale=0.001).num_classes
+    41
     """
     drawn = _Draws(seed, scale)
-    src, dst = (np.concatenate(ends) for ends in zip(*drawn.arcs(), strict=True))
+    src, dst = (np.concatenate(ends) for ends in zip(*drawn.edge_chunks(), strict=True))
     features = np.empty((drawn.num_nodes, NUM_FEATURES), np.float32)
     drawn.fill_features(features)
     one_way = CSRGraph.from_edges(src, dst, drawn.num_nodes, duplicates="merge")
@@ -95,7 +99,7 @@ def write_synthetic_reddit(
         counts = write_undirected(
             writer.folder,
             drawn.num_nodes,
-            drawn.arcs,
+            drawn.edge_chunks,
             entries_at_a_time=ENTRIES_AT_A_TIME,
             progress=lambda share: progress(0.1 + 0.85 * share),
         )
@@ -144,7 +148,7 @@ class _Draws:
         self.class_stops = np.concatenate([[0], stops])[last_node]
         self.class_starts = np.concatenate([[0], self.class_stops[:-1]])
 
-    def arcs(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def edge_chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The edges, one way each, without loops; some are drawn again. The same at each call."""
         for chunk, start in enumerate(range(0, self.num_draws, DRAWS_AT_A_TIME)):
             rng = generator(self.seed, "synthetic_reddit edges", chunk)

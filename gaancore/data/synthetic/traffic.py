@@ -42,6 +42,10 @@ def synthetic_traffic(
             in four days on average.
 
     The same arguments give the same bits. Raises SettingsError below 2 roads of 2 sensors, 2 days.
+
+    >>> from gaancore.data import synthetic_traffic
+    >>> synthetic_traffic(num_days=2).speeds.shape
+    (576, 40)
     """
     if num_roads < 2 or sensors_per_road < 2 or num_days < 2:
         raise SettingsError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors
 from gaancore.errors import DataError, expect_choice
 
 Missing = Literal["zero", "nan", "interpolate"]
+ScalerKind = Literal["global", "per-sensor"]
 WIDTHS = {"time_of_day": 1, "day_of_week": 7, "coordinates": 2}
 
 
@@ -18,20 +19,28 @@ class Scaler:
     """z = (speed - mean) / scale; mean and scale are (N,) float64, one number per sensor.
 
     Fitted on training rows and stored with a model, so that other data meet the same numbers.
+
+    >>> from gaancore.data import Scaler, split_windows, synthetic_traffic
+    >>> data = synthetic_traffic(num_days=2)
+    >>> scaler = Scaler.fit(data, split_windows(data), "global")
+    >>> scaler.transform(data.speeds).dtype
+    dtype('float32')
     """
 
     mean: np.ndarray
     scale: np.ndarray
 
     @classmethod
-    def fit(cls, dataset: TrafficDataset, windows: Windows, *, per_sensor: bool) -> "Scaler":
+    def fit(cls, dataset: TrafficDataset, windows: Windows, how: ScalerKind) -> "Scaler":
         """Mean and population standard deviation of the readings in training windows.
 
         Missing readings do not count. Where all readings are alike, the scale is 1.
-        per_sensor: each sensor's own, where it has any reading there; else one for all.
+        how : `per-sensor` gives each sensor its own, where it has any reading there; `global` one
+              for all.
         Raises DataError for a sensor that has no reading at all, there or later, and if there is
-        no reading in the training windows.
+        no reading in the training windows; SettingsError for another `how`.
         """
+        expect_choice("scaler", how, get_args(ScalerKind))
         silent = [dataset.sensor_ids[n] for n in np.flatnonzero(~dataset.valid.any(axis=0))]
         if silent:
             raise DataError(
@@ -45,7 +54,7 @@ class Scaler:
         everything = speeds[valid]
         mean = np.full(dataset.num_sensors, everything.mean())
         scale = np.full(dataset.num_sensors, everything.std())
-        if per_sensor:
+        if how == "per-sensor":
             counts = valid.sum(axis=0)
             any_seen = counts > 0
             own_mean = speeds.sum(axis=0) / np.maximum(counts, 1)  # missing speeds are 0
@@ -108,6 +117,14 @@ class WindowBatches:
                speed: 0 after scaling, which is the mean; `interpolate`, on the line between the
                readings around it in the same part of the window, or the nearest one.
     Raises DataError if the data lack what a feature needs, SettingsError for unknown words.
+
+    >>> from gaancore.data import Scaler, WindowBatches, split_windows, synthetic_traffic
+    >>> data = synthetic_traffic(num_days=2)
+    >>> windows = split_windows(data)
+    >>> batches = WindowBatches(data, Scaler.fit(data, windows, "global"))
+    >>> batch = batches.cut(windows.train[:8])
+    >>> batch.inputs.shape, batch.targets.shape  # 8 windows of 40 sensors
+    ((12, 320, 2), (12, 320))
     """
 
     def __init__(
@@ -120,7 +137,7 @@ class WindowBatches:
         features: Sequence[str] = ("time_of_day",),
         missing: Missing = "zero",
     ) -> None:
-        expect_choice("missing", missing, ("zero", "nan", "interpolate"))
+        expect_choice("missing", missing, get_args(Missing))
         for feature in features:
             expect_choice("features", feature, tuple(WIDTHS))
         self.dataset = dataset
@@ -185,12 +202,13 @@ def _by_sensor(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
 def _known(dataset: TrafficDataset, feature: str, values: np.ndarray | None) -> np.ndarray:
     if values is None:
         remedy = {
-            "time_of_day": "say when the first row was with --start",
-            "day_of_week": "say when the first row was with --start",
+            "time_of_day": "start: give the time of the first row",
+            "day_of_week": "start: give the time of the first row",
             "coordinates": "add a file with sensor_id, latitude and longitude",
         }[feature]
         raise DataError(
-            f"{dataset.where}: the files do not say the {feature}; {remedy}, or train without it"
+            f"{dataset.where}: the files do not say the {feature}; {remedy}, or train "
+            "without this feature"
         )
     return values
 

@@ -19,6 +19,12 @@ class Windows:
 
     A window that starts at row s sees rows s .. s + history - 1 and predicts the next `horizon`
     rows. train, val, test: (W,) int64 first rows, in order of time.
+
+    >>> import numpy as np
+    >>> from gaancore.data import Windows
+    >>> windows = Windows(3, 2, train=np.array([0, 1]), val=np.array([4]), test=np.array([9]))
+    >>> windows.training_rows(8).tolist()
+    [True, True, True, True, True, True, False, False]
     """
 
     history: int
@@ -57,13 +63,10 @@ class TrafficDataset:
     windows      : the files' own split, if they come as windows that are split already.
     notes        : one line each, for the user: what was aligned, dropped or assumed.
 
-    >>> import numpy as np
-    >>> import gaancore
-    >>> np.savetxt("speeds.csv", [[60, 55]] * 40, "%g", ",", header="a,b", comments="")
-    >>> np.savetxt("edges.csv", [["a", "b"]], "%s", ",", header="from,to", comments="")
-    >>> data = gaancore.load("speeds.csv")
-    >>> data.speeds.shape, data.sensor_ids
-    ((40, 2), ('a', 'b'))
+    >>> from gaancore.data import synthetic_traffic
+    >>> data = synthetic_traffic(num_days=2)
+    >>> data.num_steps, data.num_sensors, data.step, data.sensor_ids[0]
+    (576, 40, 300, 'road0-0')
     """
 
     family: ClassVar[str] = "traffic"

@@ -1,16 +1,15 @@
-"""From what the files say to a traffic dataset: the one path that all layouts take."""
+"""Join speeds and roads by sensor, check them, and make a TrafficDataset of them."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
 from gaancore.errors import DataError, expect_choice
-from gaancore.graph import CSRGraph
+from gaancore.graph import CSRGraph, SelfLoops
 
 GraphKind = Literal["undirected", "directed"]
-SelfLoops = Literal["keep", "drop", "add"]
 DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
 USUAL_STEP = 300  # METR-LA's, in seconds
 
@@ -68,17 +67,22 @@ def make_traffic(
     Raises DataError (one line: file, row, sensor, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
-    expect_choice("graph_kind", graph_kind, ("undirected", "directed"))
-    expect_choice("self_loops", self_loops, ("keep", "drop", "add"))
-    notes = [*raw.notes, *road.notes]
-    sensor_ids, graph = _join(raw, road, notes)
-    speeds, valid = _check_speeds(raw, sensor_ids, null_value, notes)
-    step, stretches = _check_times(raw, notes)
+    expect_choice("graph_kind", graph_kind, get_args(GraphKind))
+    expect_choice("self_loops", self_loops, get_args(SelfLoops))
+    sensor_ids, graph, join_notes = _join(raw, road)
+    speeds, valid, speed_notes = _check_speeds(raw, sensor_ids, null_value)
+    step, stretches, time_notes = _check_times(raw)
+    graph, graph_notes = _prepare_graph(graph, graph_kind, self_loops, sensor_ids)
+    places, place_notes = _places(sensor_ids, coordinates)
+    notes = (
+        *(*raw.notes, *road.notes, *join_notes),
+        *(*speed_notes, *time_notes, *graph_notes, *place_notes),
+    )
     time_of_day = raw.time_of_day if raw.times is None else part_of_day(raw.times)
     return TrafficDataset(
         kind=kind,
         path=raw.path,
-        graph=_prepare_graph(graph, graph_kind, self_loops, sensor_ids, notes),
+        graph=graph,
         speeds=speeds,
         valid=valid,
         stretches=stretches,
@@ -86,19 +90,19 @@ def make_traffic(
         times=raw.times,
         time_of_day=time_of_day,
         sensor_ids=sensor_ids,
-        coordinates=_places(sensor_ids, coordinates, notes),
+        coordinates=places,
         windows=raw.windows,
-        notes=tuple(notes),
+        notes=notes,
     )
 
 
-def _join(raw: RawTraffic, road: RoadGraph, notes: list[str]) -> tuple[tuple[str, ...], CSRGraph]:
-    """The sensors in the order of the speeds' columns, and the graph among them."""
+def _join(raw: RawTraffic, road: RoadGraph) -> tuple[tuple[str, ...], CSRGraph, list[str]]:
+    """The sensors in the order of the speeds' columns, the graph among them, and notes."""
     num_sensors, num_nodes = raw.speeds.shape[1], road.graph.num_nodes
     for path, ids in ((raw.path, raw.sensor_ids), (road.path, road.sensor_ids)):
         if ids is not None and len(set(ids)) < len(ids):
             twice = next(name for place, name in enumerate(ids) if name in ids[:place])
-            raise DataError(f"{path}: sensor {twice} is there twice; every sensor needs its own id")
+            raise DataError(f"{path}: sensor {twice} appears twice; every sensor needs its own id")
     if raw.sensor_ids is None or road.sensor_ids is None:
         if num_sensors != num_nodes:
             turned = "; the table looks transposed" if len(raw.speeds) == num_nodes else ""
@@ -106,9 +110,9 @@ def _join(raw: RawTraffic, road: RoadGraph, notes: list[str]) -> tuple[tuple[str
                 f"{raw.path}: {num_sensors:,} columns, but {num_nodes:,} sensors in {road.path}, "
                 f"and no sensor ids to match them by{turned}; give the ids of the columns"
             )
-        notes.append("no sensor ids to match: column n is taken as sensor n of the graph")
+        note = "no sensor ids to match: column n is taken as sensor n of the graph"
         ids = raw.sensor_ids or road.sensor_ids or tuple(map(str, range(num_sensors)))
-        return ids, road.graph
+        return ids, road.graph, [note]
     position = {name: place for place, name in enumerate(road.sensor_ids)}
     strangers = [name for name in raw.sensor_ids if name not in position]
     if strangers:
@@ -118,17 +122,19 @@ def _join(raw: RawTraffic, road: RoadGraph, notes: list[str]) -> tuple[tuple[str
         )
     known = set(raw.sensor_ids)
     silent = [name for name in road.sensor_ids if name not in known]
+    notes = []
     if silent:
-        notes.append(f"graph: {count_sensors(silent)} without speeds left out")
+        notes = [f"graph: {count_sensors(silent)} without speeds left out"]
     elif raw.sensor_ids != road.sensor_ids:
-        notes.append("graph: sensors put in the order of the speeds' columns")
-    return raw.sensor_ids, road.graph.induced_subgraph([position[x] for x in raw.sensor_ids])
+        notes = ["graph: sensors put in the order of the speeds' columns"]
+    graph = road.graph.induced_subgraph([position[name] for name in raw.sensor_ids])
+    return raw.sensor_ids, graph, notes
 
 
 def _check_speeds(
-    raw: RawTraffic, sensor_ids: tuple[str, ...], null_value: float | None, notes: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    """speeds as float32 with 0 for missing ones, and valid."""
+    raw: RawTraffic, sensor_ids: tuple[str, ...], null_value: float | None
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """speeds as float32 with 0 for missing ones, valid, and notes."""
     with np.errstate(over="ignore"):  # too large for float32 becomes inf, and is reported as such
         speeds = np.array(raw.speeds, np.float32, order="C")
         missing = np.isnan(speeds)
@@ -144,6 +150,7 @@ def _check_speeds(
             f"{raw.speeds[row, column]} at row {row}, sensor {sensor_ids[column]}; correct them "
             "or leave them empty"
         )
+    notes = []
     if not valid.all():
         mark = "empty" if null_value is None else f"{null_value:g} or empty"
         notes.append(f"{(~valid).mean():.2%} of the readings are missing ({mark})")
@@ -154,17 +161,16 @@ def _check_speeds(
             f"warning: negative speeds: {negative.sum():,}, first {speeds[row, column]:g} at row "
             f"{row}, sensor {sensor_ids[column]}; they count as readings"
         )
-    return speeds, valid
+    return speeds, valid, notes
 
 
-def _check_times(raw: RawTraffic, notes: list[str]) -> tuple[int, np.ndarray]:
-    """step and stretches."""
+def _check_times(raw: RawTraffic) -> tuple[int, np.ndarray, list[str]]:
+    """step, stretches, and notes."""
     num_steps = len(raw.speeds)
     if raw.times is None or num_steps < 2:
-        if raw.step is None:
-            notes.append(f"no timestamps: steps of {USUAL_STEP // 60} minutes assumed")
-        whole = np.array([0, num_steps])
-        return raw.step or USUAL_STEP, whole if raw.stretches is None else raw.stretches
+        assumed = f"no timestamps: steps of {USUAL_STEP // 60} minutes assumed"
+        stretches = np.array([0, num_steps]) if raw.stretches is None else raw.stretches
+        return raw.step or USUAL_STEP, stretches, [assumed] if raw.step is None else []
     ahead = np.diff(raw.times).astype(np.int64)
     if (ahead <= 0).any():
         row = int(np.argmax(ahead <= 0)) + 1
@@ -175,12 +181,13 @@ def _check_times(raw: RawTraffic, notes: list[str]) -> tuple[int, np.ndarray]:
     steps, counts = np.unique(ahead, return_counts=True)
     step = int(steps[np.argmax(counts)])
     gaps = np.flatnonzero(ahead != step) + 1
+    notes = []
     if gaps.size:
         longest = np.timedelta64(ahead[gaps - 1].max(), "s").item()
-        notes.append(
+        notes = [
             f"gaps in the timestamps: {gaps.size:,}, the longest {longest}; no window crosses one"
-        )
-    return step, np.concatenate([[0], gaps, [num_steps]])
+        ]
+    return step, np.concatenate([[0], gaps, [num_steps]]), notes
 
 
 def _prepare_graph(
@@ -188,14 +195,14 @@ def _prepare_graph(
     graph_kind: GraphKind,
     self_loops: SelfLoops,
     sensor_ids: tuple[str, ...],
-    notes: list[str],
-) -> CSRGraph:
+) -> tuple[CSRGraph, list[str]]:
+    """The graph as it is trained on, and notes."""
     loops = graph.num_self_loops
     arcs = f"graph: {graph.num_edges - loops:,} directed arcs"
     if graph_kind == "undirected":
         graph = graph.undirected()
         arcs += f", {graph.num_edges - loops:,} after making it undirected"
-    notes.append(f"{arcs}; weights are ignored")
+    notes = [f"{arcs}; weights are ignored"]
     share = (graph.num_edges - loops) / max(1, graph.num_nodes * (graph.num_nodes - 1))
     if share > DENSE and graph.num_nodes >= 20:
         notes.append(
@@ -209,18 +216,17 @@ def _prepare_graph(
     lonely = [sensor_ids[n] for n in np.flatnonzero(prepared.degrees == 0)]
     if lonely:
         notes.append(f"graph: {count_sensors(lonely)} without a neighbour")
-    return prepared
+    return prepared, notes
 
 
 def _places(
     sensor_ids: tuple[str, ...],
     coordinates: dict[str, tuple[float, float]] | None,
-    notes: list[str],
-) -> np.ndarray | None:
+) -> tuple[np.ndarray | None, list[str]]:
+    """(N, 2) latitude and longitude, None where one is not known, and notes."""
     if coordinates is None:
-        return None
+        return None, []
     unknown = [name for name in sensor_ids if name not in coordinates]
     if unknown:
-        notes.append(f"coordinates not used: {count_sensors(unknown)} without any")
-        return None
-    return np.array([coordinates[name] for name in sensor_ids])
+        return None, [f"coordinates not used: {count_sensors(unknown)} without any"]
+    return np.array([coordinates[name] for name in sensor_ids]), []

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files.arrays import read_csv_rows
-from gaancore.data.files.separator import find_separator, plain_separator
+from gaancore.data.files.named_table import END_NAMES, has_columns, open_named_table
+from gaancore.data.files.separator import plain_separator
 from gaancore.data.traffic import dcrnn_windows
 from gaancore.data.traffic.dataset import TrafficDataset, part_of_day
 from gaancore.data.traffic.dcrnn_windows import read_dcrnn_windows
@@ -17,14 +18,14 @@ from gaancore.data.traffic.make import (
     GraphKind,
     RawTraffic,
     RoadGraph,
-    SelfLoops,
     make_traffic,
 )
 from gaancore.data.traffic.pandas_h5 import read_pandas_h5
-from gaancore.data.traffic.road_edges import names_ends, read_road_edges
+from gaancore.data.traffic.road_edges import read_road_edges
 from gaancore.data.traffic.road_matrix import read_adjacency_csv, read_adjacency_pickle
 from gaancore.data.traffic.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
 from gaancore.errors import DataError
+from gaancore.graph import SelfLoops
 from gaancore.system.disk import expect_file
 from gaancore.system.paths import user_path
 
@@ -54,6 +55,14 @@ def load_metr_la(
 
     Columns and graph are joined by sensor id. What was aligned, dropped or assumed is told in
     `notes`. Raises DataError (one line: file, row or sensor, remedy), SettingsError.
+
+    >>> import numpy as np
+    >>> from gaancore.data import load_metr_la
+    >>> np.savez("speeds.npz", speed=[[55.0, 61.5], [54.0, 0.0]], sensor_ids=["a", "b"])
+    >>> np.savetxt("adj.csv", [[0, 1], [0, 0]], delimiter=",")
+    >>> data = load_metr_la("speeds.npz", start="2012-03-01")
+    >>> data.valid.tolist(), data.graph.num_edges
+    ([[True, True], [True, False]], 2)
     """
     given = user_path(path)
     raw = _read_speeds(given)
@@ -96,7 +105,7 @@ def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
     ids = _read_ids(only(path.parent, "lists of sensor ids", lists)) if lists else None
     if path.suffix in (".pkl", ".pickle"):
         road = read_adjacency_pickle(path, ids)
-    elif find_separator(path, names_ends):
+    elif has_columns(path, END_NAMES):
         road = read_road_edges(path, ids, among)
     else:
         road = read_adjacency_csv(path, ids)
@@ -122,21 +131,15 @@ def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
     if not found:
         return None
     path = only(folder, "files of sensor locations", found)
-    rows = read_csv_rows(path, plain_separator(path))
-    header = [name.lower() for name in next(rows)[1]]
-    wanted = ("sensor_id", "latitude", "longitude")
-    if not set(wanted) <= set(header):
-        raise DataError(
-            f"{path}: expected the columns {', '.join(wanted)}; got {', '.join(header)}"
-        )
-    sensor, *degrees = map(header.index, wanted)
+    table = open_named_table(path, [("sensor_id", "latitude", "longitude")])
     places = {}
-    for line, cells in rows:
+    for line, cells in table.rows:
+        sensor, *degrees = (cells[key] for key in table.keys)
         try:
-            latitude, longitude = (float(cells[column]) for column in degrees)
-            places[cells[sensor]] = latitude, longitude
-        except (ValueError, IndexError):
+            latitude, longitude = map(float, degrees)
+        except ValueError:
             raise DataError(f"{path}: line {line}: no sensor_id, latitude and longitude") from None
+        places[sensor] = latitude, longitude
     return places
 
 

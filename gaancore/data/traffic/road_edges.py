@@ -4,20 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import read_csv_rows
-from gaancore.data.files.named_table import END_NAMES
-from gaancore.data.files.separator import find_separator, separator_notes
+from gaancore.data.files.named_table import END_NAMES, open_named_table
 from gaancore.data.traffic.make import RoadGraph
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 LENGTH_NAMES = ("cost", "distance", "length")
 THRESHOLD = 0.1
-
-
-def names_ends(header: list[str]) -> bool:
-    """Whether a header is that of a list of edges."""
-    return _ends(header) is not None
 
 
 def read_road_edges(
@@ -32,23 +25,16 @@ def read_road_edges(
     among : without `ids`: the sensors wanted; a sensor is in the graph if the file names it.
     Raises DataError naming the line: no number, a negative length, one road with two lengths.
     """
-    separator = find_separator(path, names_ends) or ","
-    rows = read_csv_rows(path, separator)
-    header = [name.lower() for name in next(rows)[1]]
-    ends = _ends(header)
-    assert ends is not None
-    length_at = next((header.index(name) for name in LENGTH_NAMES if name in header), None)
+    table = open_named_table(path, END_NAMES)
+    src_at, dst_at = table.keys
+    length_at = table.place_of(LENGTH_NAMES)
     wanted = ids or among
     known = None if wanted is None else set(wanted)
     named: dict[str, None] = {}
     roads: dict[tuple[str, str], float] = {}
     left_out = 0
-    for line, cells in rows:
-        if len(cells) != len(header):
-            raise DataError(
-                f"{path}: line {line} has {len(cells)} cells where the header has {len(header)}"
-            )
-        road = (cells[ends[0]], cells[ends[1]])
+    for line, cells in table.rows:
+        road = (cells[src_at], cells[dst_at])
         named.update((end, None) for end in road if known is None or end in known)
         if known is not None and not known.issuperset(road):
             left_out += 1
@@ -62,7 +48,7 @@ def read_road_edges(
     sensors = ids or tuple(named)
     row = {name: place for place, name in enumerate(sensors)}
     kept = list(roads)
-    notes = [f"graph: edges {path.name}", *separator_notes(path, separator)]
+    notes = [f"graph: edges {path.name}", *table.notes]
     if left_out:
         notes.append(f"graph: edges to sensors that are not wanted left out: {left_out:,}")
     if length_at is not None:
@@ -88,13 +74,6 @@ def gaussian_kernel(lengths: np.ndarray) -> np.ndarray:
         return np.ones(lengths.size)
     weights = np.exp(-((lengths / spread) ** 2))
     return np.where(weights < THRESHOLD, 0.0, weights)
-
-
-def _ends(header: list[str]) -> tuple[int, int] | None:
-    """The columns of an edge's two ends."""
-    names = [name.lower() for name in header]
-    pairs = ((names.index(a), names.index(b)) for a, b in END_NAMES if {a, b} <= set(names))
-    return next(pairs, None)
 
 
 def _length(path: Path, line: int, cell: str) -> float:

@@ -1,19 +1,22 @@
-"""Numba: attention with all heads of an edge at once, for blocks that are at home in the cache.
+"""Attention with all heads of an edge at once, for rows that are few and at home in the cache.
 
-Where the rows that a destination gathers are in the L2 cache anyway, the head-by-head walk of
-cpu_attention.py has nothing to win, and pays for its many short loops: at 8 edges a row, a branch
-is mispredicted for every head of it. Here a row of K heads stays in registers while its edges pass.
+Where the rows that a destination gathers are in the L2 cache anyway, the walk of
+attention_by_head.py gains nothing and pays for its many short loops: at 8 edges a row, the
+processor mispredicts a branch for every head. Here a row of K heads stays in registers while its
+edges pass. Weights are never dropped here.
 
 Shapes: q, y and their gradients (N, K * width), keys and values (S, K * width), weights and
 grad_scores (E, K). A thread owns rows [start, stop) of what it writes.
 """
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gaancore.kernels.cpu.segments import FAST, ROWS, edges_of
+from gaancore.kernels.cpu.segments import CHUNK
+from gaancore.kernels.cpu.sharing import by_edges, edges_of, node_rows
+from gaancore.kernels.cpu.vector.code import FAST
 from gaancore.kernels.cpu.vector.head_moves import add_heads, head_dots
 from gaancore.kernels.cpu.vector.math import exp_nonpositive
 from gaancore.kernels.cpu.vector.moves import (
@@ -30,9 +33,50 @@ from gaancore.kernels.cpu.vector.moves import (
 )
 from gaancore.system.jit import jit
 
+Results = tuple[np.ndarray, "AllHeads"]
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class AllHeads(NamedTuple):
+    """What the forward pass keeps: its inputs, and the weight of each edge and head."""
+
+    queries: np.ndarray  # (N, K, A)
+    keys: np.ndarray  # (S, K, A)
+    values: np.ndarray  # (S, K, D)
+    weights: np.ndarray  # (E, K)
+
+
+def forward(
+    queries: np.ndarray, keys: np.ndarray, values: np.ndarray,
+    indptr: np.ndarray, indices: np.ndarray, scale: float,
+) -> Results:  # fmt: skip
+    (num_dst, K, A), D, dtype = queries.shape, values.shape[2], queries.dtype
+    weights, out = np.empty((indices.size, K), dtype), np.empty((num_dst, K, D), dtype)
+    q, k, v = (node_rows(x) for x in (queries, keys, values))
+    args = (q, k, v, indptr, indices, dtype.type(scale), weights, node_rows(out))
+    by_edges(_forward(K, A, D), indptr, K * (A + D), *args)
+    return out, AllHeads(queries, keys, values, weights)
+
+
+def backward(
+    grad: np.ndarray, saved: AllHeads, scale: float, indptr: np.ndarray, indices: np.ndarray,
+    transpose: Triple,
+) -> Triple:  # fmt: skip
+    queries, keys, values, weights = saved
+    (_, K, A), D, factor = queries.shape, values.shape[2], queries.dtype.type(scale)
+    grad_q, grad_k, grad_v = (np.empty_like(x) for x in (queries, keys, values))
+    grad_scores, work = np.empty_like(weights), K * (A + D)
+    g, q, k, v = (node_rows(x) for x in (grad, queries, keys, values))
+    args = (g, weights, k, v, indptr, indices, factor, grad_scores, node_rows(grad_q))
+    by_edges(_backward_rows(K, A, D), indptr, work, *args)
+    targets = (node_rows(grad_k), node_rows(grad_v))
+    by_column = (g, q, weights, grad_scores, *transpose, factor, *targets)
+    by_edges(_backward_columns(K, A, D), transpose[0], work, *by_column)
+    return grad_q, grad_k, grad_v
+
 
 @cache
-def forward(K: int, A: int, D: int) -> Any:
+def _forward(K: int, A: int, D: int) -> Any:
     """weights = softmax of scale * <q, keys> over each row's edges; y = their sums of values."""
     key_width, value_width = K * A, K * D
 
@@ -42,8 +86,8 @@ def forward(K: int, A: int, D: int) -> Any:
         x, total = register(q, key_width), register(q, value_width)
         top, norm = register(q, K), register(q, K)
         flat = weights.reshape(-1)
-        for chunk in range(start, stop, ROWS):
-            chunk_stop = min(chunk + ROWS, stop)
+        for chunk in range(start, stop, CHUNK):
+            chunk_stop = min(chunk + CHUNK, stop)
             for i in range(chunk, chunk_stop):
                 load(x, q, i, key_width)
                 fill(top, limits.min, K)  # not -inf: -inf less it is -inf, and no NaN
@@ -68,7 +112,7 @@ def forward(K: int, A: int, D: int) -> Any:
 
 
 @cache
-def backward_rows(K: int, A: int, D: int) -> Any:
+def _backward_rows(K: int, A: int, D: int) -> Any:
     """grad_scores[e] = w (dw - <w, dw> over the row), dw[e] = <grad[i], values[j]>; grad_q."""
     key_width, value_width = K * A, K * D
 
@@ -98,7 +142,7 @@ def backward_rows(K: int, A: int, D: int) -> Any:
 
 
 @cache
-def backward_columns(K: int, A: int, D: int) -> Any:
+def _backward_columns(K: int, A: int, D: int) -> Any:
     """grad_keys and grad_values, over the transposed block."""
     key_width, value_width = K * A, K * D
 

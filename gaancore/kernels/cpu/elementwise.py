@@ -1,6 +1,7 @@
-"""Numba: loops over elements that NumPy would run on one thread and with temporaries.
+"""Dropout, gates times heads, the GRU's update and Adam's step: host above, Numba loop below.
 
-Those with `start, stop` own that part of what they write, for threads.run_ranges to share out.
+NumPy would run each on one thread and with temporaries. A loop owns the part [start, stop) of what
+it writes.
 """
 
 from functools import cache
@@ -8,44 +9,28 @@ from typing import Any
 
 import numpy as np
 
+from gaancore.kernels import dropout_constants
+from gaancore.kernels.cpu.sharing import node_rows
+from gaancore.kernels.cpu.vector.code import FAST
 from gaancore.kernels.cpu.vector.head_moves import add_heads, head_dots
-from gaancore.kernels.cpu.vector.math import exp_nonpositive, log1p_unit, random_word
+from gaancore.kernels.cpu.vector.math import exp_nonpositive, random_word
 from gaancore.kernels.cpu.vector.moves import clear, load, register, store
+from gaancore.system import threads
 from gaancore.system.jit import jit
 
-
-@jit
-def add_bias_leaky_relu(out, bias, slope):
-    """out = leaky_relu(out + bias), in place; slope 1 is the identity."""
-    for i in range(out.shape[0]):
-        row = out[i]
-        for j in range(row.size):
-            x = row[j] + bias[j]
-            row[j] = x if x > 0 else slope * x
+Pair = tuple[np.ndarray, np.ndarray]
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-@jit
-def column_sums(x, sums):
-    """sums += x summed over its rows."""
-    for i in range(x.shape[0]):
-        row = x[i]
-        for j in range(row.size):
-            sums[j] += row[j]
+def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:
+    out = np.empty_like(x)
+    args = (x.reshape(-1), out.reshape(-1), *dropout_constants(x.dtype, rate, seed))
+    threads.share_rows(_dropout, x.size, 1, *args)
+    return out
 
 
 @jit
-def leaky_relu_backward(grad, out, slope, grad_x, sums):
-    """grad_x = grad * (1 where out > 0, else slope); its column sums are added to `sums`."""
-    for i in range(grad.shape[0]):
-        g, o, x = grad[i], out[i], grad_x[i]
-        for j in range(g.size):
-            value = g[j] if o[j] > 0 else slope * g[j]
-            x[j] = value
-            sums[j] += value
-
-
-@jit
-def dropout(x, out, threshold, scale, seed, start, stop):
+def _dropout(x, out, threshold, scale, seed, start, stop):
     """out[i] = scale * x[i] where 32 random bits of (seed, i) reach `threshold`, else 0 (flat)."""
     zero = x.dtype.type(0)
     x, out = x[start:stop], out[start:stop]  # an index that may be negative is not vectorised
@@ -53,8 +38,17 @@ def dropout(x, out, threshold, scale, seed, start, stop):
         out[i] = x[i] * scale if random_word(seed, start + i) >= threshold else zero
 
 
+def scale_heads_forward(heads: np.ndarray, gates: np.ndarray) -> np.ndarray:
+    out = np.empty_like(heads)
+    args = (node_rows(heads), gates, node_rows(out))
+    n, K, D = heads.shape
+    if heads.size:
+        threads.share_rows(_scale_heads_forward(K, D), n, K * D, *args)
+    return out
+
+
 @cache
-def scale_heads_forward(K: int, D: int) -> Any:
+def _scale_heads_forward(K: int, D: int) -> Any:
     """heads and out (N, K * D), gates (N, K): out[i, k] = gates[i, k] * heads[i, k]."""
     width = K * D
 
@@ -70,8 +64,17 @@ def scale_heads_forward(K: int, D: int) -> Any:
     return kernel
 
 
+def scale_heads_backward(grad: np.ndarray, heads: np.ndarray, gates: np.ndarray) -> Pair:
+    grad_heads, grad_gates = np.empty_like(heads), np.zeros_like(gates)
+    args = (node_rows(grad), node_rows(heads), gates, node_rows(grad_heads), grad_gates)
+    n, K, D = heads.shape
+    if heads.size:
+        threads.share_rows(_scale_heads_backward(K, D), n, K * D, *args)
+    return grad_heads, grad_gates
+
+
 @cache
-def scale_heads_backward(K: int, D: int) -> Any:
+def _scale_heads_backward(K: int, D: int) -> Any:
     """grad_heads[i, k] = gates[i, k] * grad[i, k], grad_gates[i, k] = <grad[i, k], heads[i, k]>."""
     width = K * D
 
@@ -89,63 +92,20 @@ def scale_heads_backward(K: int, D: int) -> Any:
     return kernel
 
 
-@jit(fastmath={"reassoc", "contract", "nsz"})
-def bce_with_logits(logits, targets, grad, losses, start, stop):
-    """losses[i] = sum_c log(1 + e^x) - t x, grad = sigmoid(x) - t; safe for any finite logit."""
-    one, zero = logits.dtype.type(1), logits.dtype.type(0)
-    for i in range(start, stop):
-        x, t, g = logits[i], targets[i], grad[i]
-        total = zero
-        for c in range(x.size):
-            e, target = exp_nonpositive(-abs(x[c])), x.dtype.type(t[c])
-            sigmoid = (one if x[c] >= zero else e) / (one + e)
-            g[c] = sigmoid - target
-            total += max(x[c], zero) - x[c] * target + log1p_unit(e)
-        losses[i] = total
+def gru_update_forward(
+    x_u: np.ndarray, x_r: np.ndarray, x_c: np.ndarray, h_u: np.ndarray, h_r: np.ndarray,
+    h_c: np.ndarray, h: np.ndarray, slope: float,
+) -> tuple[np.ndarray, Triple]:  # fmt: skip
+    u, r, c, out = (np.empty_like(h) for _ in range(4))
+    given = (part.reshape(-1) for part in (x_u, x_r, x_c, h_u, h_r, h_c, h))
+    made = (part.reshape(-1) for part in (u, r, c, out))
+    args = (*given, h.dtype.type(slope), *made)
+    threads.share_rows(_gru_update_forward, h.size, 8, *args)
+    return out, (u, r, c)
 
 
-@jit(fastmath={"reassoc", "contract", "nsz"})
-def softmax_cross_entropy(logits, targets, grad, losses, start, stop):
-    """losses[i] = log(sum_c e^x_c) - x_target, grad = softmax(x) - onehot(target); the row's
-    maximum is subtracted first."""
-    one = logits.dtype.type(1)
-    for i in range(start, stop):
-        x, g, target = logits[i], grad[i], targets[i]
-        top = x[0]
-        for c in range(1, x.size):
-            top = max(top, x[c])
-        total = logits.dtype.type(0)
-        for c in range(x.size):
-            g[c] = exp_nonpositive(x[c] - top)
-            total += g[c]
-        for c in range(x.size):
-            g[c] /= total
-        g[target] -= one
-        losses[i] = np.log(total) - (x[target] - top)
-
-
-@jit
-def adam_step(p, g, m, v, step_size, beta1, beta2, eps, start, stop):
-    """One Adam update of flat arrays, in place; `step_size` and `eps` hold the bias corrections."""
-    one = p.dtype.type(1)
-    p, g, m, v = p[start:stop], g[start:stop], m[start:stop], v[start:stop]
-    for i in range(p.size):
-        m[i] = beta1 * m[i] + (one - beta1) * g[i]
-        v[i] = beta2 * v[i] + (one - beta2) * g[i] * g[i]
-        p[i] -= step_size * m[i] / (np.sqrt(v[i]) + eps)
-
-
-@jit(fastmath={"reassoc", "contract", "nsz"})
-def _sigmoid_of_sum(a, b, out):
-    one, zero = a.dtype.type(1), a.dtype.type(0)
-    for t in range(out.size):
-        z = a[t] + b[t]
-        e = exp_nonpositive(-abs(z))
-        out[t] = (one if z >= zero else e) / (one + e)
-
-
-@jit(fastmath={"reassoc", "contract", "nsz"})
-def gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h, slope, u, r, c, out, start, stop):
+@jit(fastmath=FAST)
+def _gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h, slope, u, r, c, out, start, stop):
     """Flat arrays: u = sigmoid(x_u + h_u), r alike, c = leaky_relu(x_c + r h_c)."""
     mine = slice(start, stop)  # an index that may be negative is not vectorised
     u, r, c, out = u[mine], r[mine], c[mine], out[mine]
@@ -158,8 +118,27 @@ def gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h, slope, u, r, c, out, sta
         out[t] = c[t] + u[t] * (h[t] - c[t])
 
 
-@jit(fastmath={"reassoc", "contract", "nsz"})
+@jit(fastmath=FAST)
+def _sigmoid_of_sum(a, b, out):
+    one, zero = a.dtype.type(1), a.dtype.type(0)
+    for t in range(out.size):
+        z = a[t] + b[t]
+        e = exp_nonpositive(-abs(z))
+        out[t] = (one if z >= zero else e) / (one + e)
+
+
 def gru_update_backward(
+    grad: np.ndarray, h_c: np.ndarray, h: np.ndarray, saved: Triple, slope: float
+) -> tuple[np.ndarray, ...]:
+    grads = tuple(np.empty_like(h) for _ in range(5))
+    given = (part.reshape(-1) for part in (grad, h_c, h, *saved))
+    args = (*given, h.dtype.type(slope), *(part.reshape(-1) for part in grads))
+    threads.share_rows(_gru_update_backward, h.size, 8, *args)
+    return grads
+
+
+@jit(fastmath=FAST)
+def _gru_update_backward(
     grad, h_c, h, u, r, c, slope, grad_u, grad_r, grad_c, grad_hc, grad_h, start, stop
 ):
     one = h.dtype.type(1)
@@ -175,3 +154,29 @@ def gru_update_backward(
         grad_c[t] = before
         grad_r[t] = before * h_c[t] * r[t] * (one - r[t])
         grad_hc[t] = before * r[t]
+
+
+def adam_step(
+    parameter: np.ndarray,
+    grad: np.ndarray,
+    moment1: np.ndarray,
+    moment2: np.ndarray,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+) -> None:
+    kind = parameter.dtype.type
+    flat = (parameter.reshape(-1), grad.reshape(-1), moment1.reshape(-1), moment2.reshape(-1))
+    constants = (kind(rate), kind(beta1), kind(beta2), kind(eps))
+    threads.share_rows(_adam_step, parameter.size, 1, *flat, *constants)
+
+
+@jit
+def _adam_step(p, g, m, v, rate, beta1, beta2, eps, start, stop):
+    one = p.dtype.type(1)
+    p, g, m, v = p[start:stop], g[start:stop], m[start:stop], v[start:stop]
+    for i in range(p.size):
+        m[i] = beta1 * m[i] + (one - beta1) * g[i]
+        v[i] = beta2 * v[i] + (one - beta2) * g[i] * g[i]
+        p[i] -= rate * m[i] / (np.sqrt(v[i]) + eps)

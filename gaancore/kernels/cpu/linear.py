@@ -1,8 +1,8 @@
 """Products of matrices by BLAS, a piece at a time, with what follows done while it is in the cache.
 
-BLAS's own threads are no good beside ours: they spin while waiting. So commands leave BLAS one
-thread (threads.limit_blas), and each of ours asks it for pieces. Pieces are the same for any number
-of threads, so that their number changes no bit.
+BLAS's own threads slow ours down, because they spin while they wait. So commands leave BLAS one
+thread (threads.limit_blas), and each of our threads asks it for pieces. The pieces are the same for
+any number of threads, so that this number changes no bit.
 
 Numba's np.dot calls SciPy's BLAS without holding the interpreter's lock: from Python, two threads
 would wait for each other between any two pieces.
@@ -10,11 +10,6 @@ would wait for each other between any two pieces.
 
 import numpy as np
 
-from gaancore.kernels.cpu.elementwise import (
-    add_bias_leaky_relu,
-    column_sums,
-    leaky_relu_backward,
-)
 from gaancore.system import threads
 from gaancore.system.jit import jit
 
@@ -49,9 +44,9 @@ def _column_piece(n: int) -> int:
 
 
 def _piece(count: int, four_of: int) -> int:
-    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get as many each; as
-    few of that size as will do where one thread has them all; all in one where BLAS has threads of
-    its own.
+    """Four pieces for every `four_of` rows or fewer, so that 2 and 4 threads get equal shares.
+    Where one thread has them all, as few pieces of that size as it takes; where BLAS has threads of
+    its own, one piece.
     """
     if count == 0 or not threads.blas_is_single_threaded():
         return max(1, count)
@@ -99,7 +94,7 @@ def _linear_forward(parts, weight, bias, slope, height, out, start, stop):
             else:
                 rows += np.dot(x, w)
             at += part.shape[1]
-        add_bias_leaky_relu(rows, bias, slope)
+        _add_bias_leaky_relu(rows, bias, slope)
 
 
 def linear_backward(
@@ -140,9 +135,9 @@ def _linear_backward(
         before = space[: hi - lo]
         if slope == 1:
             before = grad[lo:hi]
-            column_sums(before, grad_biases[piece])
+            _column_sums(before, grad_biases[piece])
         else:
-            leaky_relu_backward(grad[lo:hi], out[lo:hi], slope, before, grad_biases[piece])
+            _leaky_relu_backward(grad[lo:hi], out[lo:hi], slope, before, grad_biases[piece])
         at = 0
         for n in range(len(parts)):
             x, rows = parts[n][lo:hi], slice(at, at + parts[n].shape[1])
@@ -150,3 +145,33 @@ def _linear_backward(
                 np.dot(before, weight[rows].T, out=grad_parts[n][lo:hi])
             np.dot(x.T, before, out=grad_weights[piece, rows])
             at += x.shape[1]
+
+
+@jit
+def _add_bias_leaky_relu(out, bias, slope):
+    """out = leaky_relu(out + bias), in place; slope 1 is the identity."""
+    for i in range(out.shape[0]):
+        row = out[i]
+        for j in range(row.size):
+            x = row[j] + bias[j]
+            row[j] = x if x > 0 else slope * x
+
+
+@jit
+def _column_sums(x, sums):
+    """sums += x summed over its rows."""
+    for i in range(x.shape[0]):
+        row = x[i]
+        for j in range(row.size):
+            sums[j] += row[j]
+
+
+@jit
+def _leaky_relu_backward(grad, out, slope, grad_x, sums):
+    """grad_x = grad * (1 where out > 0, else slope); its column sums are added to `sums`."""
+    for i in range(grad.shape[0]):
+        g, o, x = grad[i], out[i], grad_x[i]
+        for j in range(g.size):
+            value = g[j] if o[j] > 0 else slope * g[j]
+            x[j] = value
+            sums[j] += value

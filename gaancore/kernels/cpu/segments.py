@@ -1,7 +1,7 @@
-"""Numba: softmax, weighted sum, dot, mean and max over the segments of a block.
+"""Softmax, weighted sum and dot over the segments of a block: host above, Numba loop below.
 
-Each kernel owns the rows [start, stop) of what it writes, so threads never meet. Kernels with
-rows of numbers are made for one width at a time (see rows.py) and kept.
+Each loop owns the rows [start, stop) of what it writes, so threads never meet. Loops over rows of
+numbers are made for one width at a time (see vector/moves.py) and kept.
 """
 
 from functools import cache
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gaancore.kernels.cpu.sharing import by_edges, edges_of, head_rows
+from gaancore.kernels.cpu.vector.code import FAST
 from gaancore.kernels.cpu.vector.math import exp_nonpositive
 from gaancore.kernels.cpu.vector.moves import (
     add,
@@ -21,24 +23,21 @@ from gaancore.kernels.cpu.vector.moves import (
     load,
     register,
     store,
-    store_int,
     subtract,
-    take_larger,
 )
 from gaancore.system.jit import jit
 
-FAST = {"reassoc", "contract", "nsz"}
-ROWS = 16  # rows of a chunk: at 30 edges and 8 heads they fit into the L1 cache
+CHUNK = 16  # rows exponentiated together: at 30 edges and 8 heads they fit into the L1 cache
 
 
-@jit(inline="always")
-def edges_of(indptr, i):
-    """Unsigned, so that LLVM need not ask whether an index is counted from the end."""
-    return range(np.uintp(indptr[i]), np.uintp(indptr[i + 1]))
+def segment_softmax_forward(scores: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    weights, heads = np.empty_like(scores), scores.shape[1]
+    by_edges(_softmax_forward(heads), indptr, heads, scores, indptr, weights)
+    return weights
 
 
 @cache
-def softmax_forward(heads: int) -> Any:
+def _softmax_forward(heads: int) -> Any:
     """Rows of a chunk together: their exponentials are one long loop instead of many short ones."""
 
     @jit(fastmath=FAST)
@@ -46,8 +45,8 @@ def softmax_forward(heads: int) -> Any:
         one, limits = scores.dtype.type(1), np.finfo(scores.dtype)
         top, total = register(scores, heads), register(scores, heads)
         flat = weights.reshape(-1)
-        for chunk in range(start, stop, ROWS):
-            chunk_stop = min(chunk + ROWS, stop)
+        for chunk in range(start, stop, CHUNK):
+            chunk_stop = min(chunk + CHUNK, stop)
             for i in range(chunk, chunk_stop):
                 fill(top, limits.min, heads)  # not -inf: -inf less it is -inf, and no NaN
                 for e in edges_of(indptr, i):
@@ -66,8 +65,16 @@ def softmax_forward(heads: int) -> Any:
     return kernel
 
 
+def segment_softmax_backward(
+    weights: np.ndarray, grad: np.ndarray, indptr: np.ndarray
+) -> np.ndarray:
+    out, heads = np.empty_like(weights), weights.shape[1]
+    by_edges(_softmax_backward(heads), indptr, heads, weights, grad, indptr, out)
+    return out
+
+
 @cache
-def softmax_backward(heads: int) -> Any:
+def _softmax_backward(heads: int) -> Any:
     @jit(fastmath=FAST)
     def kernel(weights, grad, indptr, grad_scores, start, stop):
         total = register(weights, heads)
@@ -84,8 +91,22 @@ def softmax_backward(heads: int) -> Any:
     return kernel
 
 
+def segment_weighted_sum(
+    weights: np.ndarray,
+    values: np.ndarray,
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    edge_ids: np.ndarray | None = None,
+) -> np.ndarray:
+    _, K, D = values.shape
+    out = np.empty((indptr.size - 1, K, D), values.dtype)
+    args = (weights, head_rows(values), indptr, indices, edge_ids, head_rows(out))
+    by_edges(_weighted_sum(D), indptr, K * D, *args)
+    return out
+
+
 @cache
-def weighted_sum(width: int) -> Any:
+def _weighted_sum(width: int) -> Any:
     """values and out as rows of (node, head): row i * K + k."""
 
     @jit
@@ -103,8 +124,18 @@ def weighted_sum(width: int) -> Any:
     return kernel
 
 
+def edge_dot(
+    queries: np.ndarray, keys: np.ndarray, indptr: np.ndarray, indices: np.ndarray
+) -> np.ndarray:
+    _, K, D = keys.shape
+    out = np.empty((indices.size, K), keys.dtype)
+    args = (head_rows(queries), head_rows(keys), indptr, indices, out)
+    by_edges(_edge_dot(D), indptr, K * D, *args)
+    return out
+
+
 @cache
-def edge_dot(width: int) -> Any:
+def _edge_dot(width: int) -> Any:
     @jit
     def kernel(queries, keys, indptr, indices, out, start, stop):
         K = out.shape[1]
@@ -116,77 +147,3 @@ def edge_dot(width: int) -> Any:
                     out[e, k] = dot(r, keys, np.int64(indices[e]) * K + k, width)
 
     return kernel
-
-
-@cache
-def mean_forward(width: int) -> Any:
-    """values and out as strips: `strips` rows of `width` numbers make one node."""
-
-    @jit
-    def kernel(values, indptr, indices, strips, out, start, stop):
-        one = values.dtype.type(1)
-        r = register(values, width)
-        for i in range(start, stop):
-            degree = indptr[i + 1] - indptr[i]
-            scale = one / max(degree, 1)
-            for s in range(strips):
-                clear(r, width)
-                for e in edges_of(indptr, i):
-                    add(r, one, values, np.int64(indices[e]) * strips + s, width)
-                store(out, i * strips + s, values.dtype.type(scale), r, width)
-
-    return kernel
-
-
-@cache
-def mean_backward(width: int) -> Any:
-    """out[j] = sum of grad[i] / |N_i| over the destinations i of source j."""
-
-    @jit
-    def kernel(grad, inverse_degree, t_indptr, t_indices, strips, out, start, stop):
-        one = grad.dtype.type(1)
-        r = register(grad, width)
-        for j in range(start, stop):
-            for s in range(strips):
-                clear(r, width)
-                for p in edges_of(t_indptr, j):
-                    i = np.int64(t_indices[p])
-                    add(r, inverse_degree[i], grad, i * strips + s, width)
-                store(out, j * strips + s, one, r, width)
-
-    return kernel
-
-
-@cache
-def max_forward(width: int) -> Any:
-    @jit
-    def kernel(values, indptr, indices, strips, out, winners, start, stop):
-        one = values.dtype.type(1)
-        r = register(values, width)
-        w = register(winners, width)
-        for i in range(start, stop):
-            first, last = indptr[i], indptr[i + 1]
-            for s in range(strips):
-                if first == last:
-                    clear(r, width)
-                    fill(w, np.int32(-1), width)
-                else:
-                    load(r, values, np.int64(indices[first]) * strips + s, width)
-                    fill(w, indices[first], width)
-                    for e in range(first + 1, last):
-                        j = indices[e]
-                        take_larger(r, w, values, np.int64(j) * strips + s, j, width)
-                store(out, i * strips + s, one, r, width)
-                store_int(winners, i * strips + s, w, width)
-
-    return kernel
-
-
-@jit
-def max_backward(grad, winners, line, out, start, stop):
-    """Cache lines [start, stop) of each row are this thread's: it adds up in row order."""
-    for i in range(grad.shape[0]):
-        for f in range(start * line, min(stop * line, grad.shape[1])):
-            j = winners[i, f]
-            if j >= 0:
-                out[j, f] += grad[i, f]

@@ -1,4 +1,4 @@
-"""The host's side of kernels over rows: how arrays lie, and how edges are cut among threads."""
+"""How arrays lie for the loops, and how edges are cut among threads and walked."""
 
 import math
 from collections.abc import Callable
@@ -7,29 +7,36 @@ from typing import Any
 import numpy as np
 
 from gaancore.system import threads
+from gaancore.system.jit import jit
 
 CACHE_LINE = 64  # bytes
 
 
 def by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: Any) -> None:
-    """Run over the rows of `indptr`, each thread with as many edges; `work` numbers per edge."""
-    rows = indptr.size - 1
+    """Run over the rows of `indptr`. All threads get as many edges; `work`: numbers per edge."""
+    count = indptr.size - 1
     if threads.runs_on_one_thread():
-        threads.run_ranges(kernel, [0, rows], *args)
+        threads.run_ranges(kernel, [0, count], *args)
         return
     edges = int(indptr[-1])
-    parts = min(threads.get_num_threads(), 1 + (edges + rows) * work // threads.SMALLEST)
+    parts = min(threads.get_num_threads(), 1 + (edges + count) * work // threads.SMALLEST)
     bounds = np.searchsorted(indptr, [edges * i // parts for i in range(1, parts)])
-    threads.run_ranges(kernel, [0, *bounds.tolist(), rows], *args)
+    threads.run_ranges(kernel, [0, *bounds.tolist(), count], *args)
 
 
-def rows(x: np.ndarray) -> np.ndarray:
-    """(n, K, D) as (n * K, D), without a copy: every kernel sees rows of numbers."""
+@jit(inline="always")
+def edges_of(indptr, i):
+    """Unsigned, so that LLVM need not ask whether an index is counted from the end."""
+    return range(np.uintp(indptr[i]), np.uintp(indptr[i + 1]))
+
+
+def head_rows(x: np.ndarray) -> np.ndarray:
+    """(n, K, D) as (n * K, D), without a copy: a row for each node and head."""
     return x.reshape(-1, x.shape[-1])
 
 
-def flat_heads(x: np.ndarray) -> np.ndarray:
-    """(n, K, D) as (n, K * D), without a copy: a row holds all heads."""
+def node_rows(x: np.ndarray) -> np.ndarray:
+    """(n, K, D) as (n, K * D), without a copy: a row for each node, all heads in it."""
     n, K, D = x.shape
     return x.reshape(n, K * D)
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from gaancore.array import Array, array_module
 
-BLOCK = 256  # threads; bce_with_logits.cu counts on it
+BLOCK = 256  # threads
 MAX_BLOCKS = 1 << 20
 PIECE = 256  # edges: a row of more is cut into pieces that run side by side
+STRIPS = 4  # loads of an output row that one lane of attention keeps in registers
 OPTIONS = ("--std=c++17",)
-SHARED_TEXTS = ("segments.cuh", "rows.cuh", "random.cuh")
+SHARED_TEXTS = ("segments.cuh", "walks.cuh", "blocks.cuh", "random.cuh")
 
 
 @cache
@@ -27,7 +28,9 @@ def source(file: str, dtype: np.dtype, numbers: int, piece: int) -> str:
     kernels does not see when an included one changes.
     """
     real = {4: "float", 8: "double"}[dtype.itemsize]
-    given = f"typedef {real} real;\nconst int V = {numbers};\n#define PIECE {piece}\n"
+    constants = {"PIECE": piece, "STRIPS": STRIPS, "BLOCK": BLOCK}
+    given = f"typedef {real} real;\nconst int V = {numbers};\n"
+    given += "".join(f"#define {name} {value}\n" for name, value in constants.items())
     folder = files("gaancore.cuda")
     names = (*SHARED_TEXTS, f"{file}.cu")
     texts = (f'#line 1 "{name}"\n{(folder / name).read_text("utf-8")}' for name in names)
@@ -58,6 +61,14 @@ def launch(
     text = source(file, like.dtype, numbers, PIECE)
     grid = (num_blocks(threads, most or MAX_BLOCKS),)
     _module(array_module(like), text).get_function(kernel)(grid, (BLOCK,), args)
+
+
+def launch_packs(
+    kernel: str, size: int, rows: tuple[Array, ...], *args: Any, file: str = "elementwise"
+) -> None:
+    """Launch an elementwise kernel: a thread owns as many numbers as it loads of `rows`."""
+    numbers, _, _ = share_out(*rows)
+    launch(file, kernel, rows[0], size // numbers, *args, numbers=numbers)
 
 
 def num_blocks(threads: int, most: int) -> int:

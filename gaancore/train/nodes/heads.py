@@ -10,8 +10,7 @@ from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.ordered_rows import some_rows
 from gaancore.nn.linear import parts_of
-from gaancore.nn.module import Module
-from gaancore.nn.observe import Seen
+from gaancore.nn.observe import AttentionLayer, Seen
 from gaancore.tensor import Tensor
 
 EDGES_AT_A_TIME = 2_000_000  # whose attention weights are computed; a node's stay together
@@ -35,7 +34,7 @@ class HeadValues:
         self.count = nodes.size
         self.row_of = np.full(num_nodes, -1)
         self.row_of[nodes] = np.arange(nodes.size)
-        self._values: dict[Module, np.ndarray] = {}
+        self._values: dict[AttentionLayer, np.ndarray] = {}
 
     def __call__(self, seen: Seen) -> None:
         rows = self.row_of[seen.block.src_ids[: seen.block.num_dst]]
@@ -63,7 +62,7 @@ class ArcWeights:
         self.indptr, self.neighbours = some_rows(graph.indptr, graph.indices, nodes)
         self.row_of = np.full(graph.num_nodes, -1)
         self.row_of[nodes] = np.arange(nodes.size)
-        self._weights: dict[Module, np.ndarray] = {}
+        self._weights: dict[AttentionLayer, np.ndarray] = {}
 
     def __call__(self, seen: Seen) -> None:
         rows = self.row_of[seen.block.src_ids[: seen.block.num_dst]]

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gaancore.data.nodes.make import SelfLoops, Unflagged
-from gaancore.data.nodes.missing import Nan
+from gaancore.data import Nan, Normalize, SelfLoops, Unflagged
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.train.choices import Layer, expect_at_least, expect_rates, with_changes
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each
@@ -83,7 +83,7 @@ class NodeSettings:
 
     # Data
     self_loops: SelfLoops = "keep"
-    normalize: str = "none"
+    normalize: Normalize = "none"
     unflagged: Unflagged = "drop"
     nan: Nan = "error"
     # per cent of training, validation and test nodes where the files have no split; 0: refused

@@ -57,7 +57,7 @@ def historical_average(dataset: TrafficDataset, windows: Windows) -> Forecaster:
 
 
 def _usual_speeds(dataset: TrafficDataset, windows: Windows) -> np.ndarray:
-    return Scaler.fit(dataset, windows, per_sensor=True).mean
+    return Scaler.fit(dataset, windows, "per-sensor").mean
 
 
 def _means(

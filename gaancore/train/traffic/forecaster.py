@@ -14,9 +14,9 @@ from gaancore.graph.copies import GraphCopies
 from gaancore.ops import add, masked_absolute_error, multiply
 from gaancore.tensor import Tensor, no_grad
 from gaancore.train.checkpoint import belongs_to_the_run, load_checkpoint
-from gaancore.train.nodes.build import ForecastModel, build_forecaster
 from gaancore.train.pieces import pieces, share_pieces
 from gaancore.train.run_folder import RunFolder
+from gaancore.train.traffic.build import ForecastModel, build_forecaster
 from gaancore.train.traffic.settings import ForecastSettings
 
 

@@ -9,12 +9,12 @@ from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.optim import PlateauSchedule
 from gaancore.tensor import Tensor
 from gaancore.train.checkpoint import Groups
-from gaancore.train.nodes.build import ForecastModel
 from gaancore.train.prefetch import Fetch
 from gaancore.train.progress import Validation
 from gaancore.train.run import Run
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic.batches import Batch, Batches, teacher_probability
+from gaancore.train.traffic.build import ForecastModel
 from gaancore.train.traffic.forecaster import SpeedForecaster, with_known_features
 from gaancore.train.traffic.scorer import ForecastScorer
 from gaancore.train.traffic.settings import ForecastSettings
@@ -41,7 +41,7 @@ class ForecastRun(Run):
         self.dataset = dataset
         self.scorer = ForecastScorer(dataset, s)
         windows = self.scorer.windows
-        self.scaler = Scaler.fit(dataset, windows, per_sensor=s.scaler == "per-sensor")
+        self.scaler = Scaler.fit(dataset, windows, s.scaler)
         self.forecaster = SpeedForecaster(s, dataset, self.scaler, device)
         self.batches = Batches(self.forecaster, windows.train, s)
         rates = (s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience)

@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from gaancore.data.traffic.batches import WIDTHS, Missing
-from gaancore.data.traffic.make import GraphKind, SelfLoops
-from gaancore.data.traffic.windows import Split
+from gaancore.data import GraphKind, Missing, ScalerKind, SelfLoops, WindowSplit
+from gaancore.data.traffic.batches import WIDTHS
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.models.node_classifier import MODELS, VARIANTS
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
 from gaancore.train.choices import expect_at_least, expect_rates
 
 
@@ -36,10 +36,10 @@ class ForecastSettings:
     # Windows, section 5.3: an hour of 5-minute steps ahead from an hour behind; 70 / 10 / 20.
     history: int = 12
     horizon: int = 12
-    split: Split = "windows"
+    split: WindowSplit = "windows"
     fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
     features: tuple[str, ...] = ("auto",)  # auto: time_of_day; released: coordinates, if known
-    scaler: str = "global"  # or "per-sensor"
+    scaler: ScalerKind = "global"
     missing: Missing = "zero"
 
     # Optimisation, section 5.3: Adam, batches of 64 sequences, scheduled sampling. The paper names

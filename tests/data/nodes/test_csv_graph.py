@@ -242,7 +242,7 @@ def test_nodes_in_no_split_are_those_of_no_split_elsewhere(tmp_path):
     write_tables(tmp_path, [unknown, *NODES[1:]])
     assert load_reddit(tmp_path, unflagged="context").num_nodes == 4
     write_tables(tmp_path, [[*row[:4], ""] for row in NODES])
-    assert "the files name no split; draw one: gaancore convert" in refusal_of(tmp_path)
+    assert "the files name no split; split_shares: per cent" in refusal_of(tmp_path)
 
 
 def test_graph_ids_are_taken_if_there_are_any(tmp_path):
@@ -258,7 +258,7 @@ def test_a_feature_that_is_not_there_is_nan(tmp_path, empty):
     edited(tmp_path, "nodes.csv", "007,4,", f"007,{empty},")
     assert refusal_of(tmp_path) == (
         "nodes.csv: features: 1 values are not finite in float32, first nan at row 2, column 0 "
-        "(node id 007); repair them, or let those that are NaN be filled (see --nan)"
+        "(node id 007); correct them; nan: zero or mean fills those that are NaN"
     )
     assert load_reddit(tmp_path, nan="zero").features[2].tolist() == [0, 5]
     assert load_reddit(tmp_path, nan="mean").features[2].tolist() == [(1.5 + 6) / 2, 5]
@@ -278,7 +278,7 @@ def test_a_class_that_is_not_there_is_refused_where_classes_are_needed(tmp_path)
     edited(tmp_path, "nodes.csv", "dog", "")
     assert refusal_of(tmp_path) == (
         "nodes.csv: labels: nodes without any: 1, first row 1 (node id n2); label them, or take "
-        "them out of the split (--unflagged context)"
+        "them out of the split and choose unflagged: context"
     )
     assert read_inputs(tmp_path).node_ids.size == 4
     write_tables(tmp_path, [[*row[:3], "", row[4]] for row in NODES])
@@ -413,5 +413,5 @@ def test_a_large_table_is_read_whole(tmp_path):
     raw = read_layout(tmp_path)
     np.testing.assert_array_equal(raw.features, x)
     assert raw.node_ids.tolist() == ids
-    (found,) = raw.graph.arcs()
+    (found,) = raw.graph.edge_chunks()
     np.testing.assert_array_equal(found, (src, dst))

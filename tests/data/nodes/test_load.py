@@ -134,7 +134,7 @@ def test_a_mean_for_missing_features_is_over_the_drawn_training_nodes(tmp_path):
 
 
 def test_shares_that_are_no_split_are_refused(tmp_path):
-    with pytest.raises(SettingsError, match=r"split: expected per cent .* got 0\.6,0\.2,0\.2"):
+    with pytest.raises(SettingsError, match=r"split_shares: expected .* got 0\.6,0\.2,0\.2"):
         load_nodes(write_matlab(tmp_path), name="mine", split_shares=(0.6, 0.2, 0.2))
 
 

@@ -74,7 +74,7 @@ def test_arcs_one_way_are_given_both_directions(tmp_path: Path) -> None:
 
 def test_a_node_of_no_type_is_in_no_split_and_needs_a_choice(tmp_path: Path) -> None:
     write_reddit(tmp_path, data={"node_types": np.array([1, 0, 1, 2, 3, 3])})
-    with pytest.raises(DataError, match=r"1 of 6 nodes .* first node id 51; drop them, take"):
+    with pytest.raises(DataError, match=r"1 of 6 nodes .* first node id 51; unflagged: drop"):
         load_reddit(tmp_path)
     assert load_reddit(tmp_path, unflagged="drop").node_ids.tolist() == [50, 52, 53, 54, 55]
     assert load_reddit(tmp_path, unflagged="train").split.tolist() == SPLIT
@@ -220,7 +220,7 @@ def test_dense_matrices_of_a_matlab_file_are_taken_too(tmp_path: Path) -> None:
 
 
 def test_a_matlab_file_without_a_split_cannot_be_trained_on_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"name no split; draw one: gaancore convert .*toy.mat OUT"):
+    with pytest.raises(DataError, match=r"toy.mat: the files name no split; split_shares: per"):
         load_reddit(write_matlab(tmp_path))
 
 
@@ -290,12 +290,12 @@ def test_a_split_is_drawn_among_the_nodes_that_have_a_label(width: int | None) -
 
 @pytest.mark.parametrize("shares", [(60, 20), (60, 20, 21), (100, 0, 0), (120, -10, -10)])
 def test_shares_that_are_no_split_are_refused(shares: tuple[int, ...], tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="split: expected per cent of training, validation"):
+    with pytest.raises(SettingsError, match="split_shares: expected per cent of training"):
         with_random_split(read_layout(write_matlab(tmp_path)), shares, seed=0)
 
 
 def test_a_split_is_not_drawn_over_one_that_is_there_or_too_small(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="has a split of its own; leave this one out"):
+    with pytest.raises(SettingsError, match="has a split of its own; leave them out"):
         with_random_split(read_layout(write_npz(tmp_path)), (60, 20, 20), seed=0)
     with pytest.raises(SettingsError, match="a part of 6 labelled nodes would be empty"):
         with_random_split(read_layout(write_matlab(tmp_path)), (98, 1, 1), seed=0)

@@ -125,7 +125,7 @@ def test_a_random_graph_comes_back_as_it_is_loaded_but_for_the_order(tmp_path: P
 
 def test_nodes_in_no_split_are_refused_unless_the_choice_is_made(tmp_path: Path) -> None:
     source = write_npz(tmp_path, split=np.array([0, -1, 0, 1, 2, -1]))
-    with pytest.raises(DataError, match=r"2 of 6 nodes .* node id 1; .*--unflagged drop, train"):
+    with pytest.raises(DataError, match=r"2 of 6 nodes .* node id 1; .*unflagged: drop them"):
         convert(source, tmp_path / "store")
     assert not (tmp_path / "store").exists()
 
@@ -452,7 +452,7 @@ def test_converting_needs_far_less_memory_than_the_graph(
     )
     del src, dst
     monkeypatch.setattr(files_module, "MAPPED_FROM", 1_000_000)
-    monkeypatch.setattr(arcs_module, "ARCS_AT_A_TIME", 50_000)
+    monkeypatch.setattr(arcs_module, "EDGES_AT_A_TIME", 50_000)
     monkeypatch.setattr("gaancore.data.nodes.checks.VALUES_AT_A_TIME", 100_000)
     monkeypatch.setattr("gaancore.data.nodes.store.convert.VALUES_AT_A_TIME", 100_000)
     monkeypatch.setitem(write_undirected.__kwdefaults__, "entries_at_a_time", 500_000)

@@ -335,7 +335,7 @@ def second_graph(folder: Path) -> None:
     ("damage", "message"),
     [
         (rename_column, r"1 sensor \(999\) not in the graph .*adj_mx\.pkl; add them to the graph"),
-        (repeat_column, "sensor 101 is there twice; every sensor needs its own id"),
+        (repeat_column, "sensor 101 appears twice; every sensor needs its own id"),
         (transpose, "30 columns, but 4 sensors in .*; the table looks transposed; give the ids"),
         (columns_too_many, "5 columns, but 4 sensors in .*, and no sensor ids to match them by;"),
         (second_speeds, r"several files of speeds \(more\.csv, speeds\.csv\); give the one to use"),

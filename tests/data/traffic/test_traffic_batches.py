@@ -30,31 +30,29 @@ def identity(data: TrafficDataset) -> Scaler:
 # ------------------------------------------------------------------ the scaler
 
 
-@pytest.mark.parametrize("per_sensor", [False, True])
-def test_statistics_are_those_of_the_training_readings_alone(per_sensor):
+@pytest.mark.parametrize("how", ["global", "per-sensor"])
+def test_statistics_are_those_of_the_training_readings_alone(how):
     data = with_missing()
     windows = Windows(3, 2, np.arange(20), np.arange(20, 25), np.arange(25, 56))
-    scaler = Scaler.fit(data, windows, per_sensor=per_sensor)
+    scaler = Scaler.fit(data, windows, how)
     seen = [[], [], [], []]
     for row in range(20 + 4):
         for sensor in range(4):
             if data.valid[row, sensor]:
                 seen[sensor].append(float(data.speeds[row, sensor]))
-    if not per_sensor:
+    if how == "global":
         seen = [[x for readings in seen for x in readings]] * 4
     assert_allclose(scaler.mean, [np.mean(x) for x in seen], rtol=1e-12)
     assert_allclose(scaler.scale, [np.std(x) for x in seen], rtol=1e-9)
 
 
-@pytest.mark.parametrize("per_sensor", [False, True])
-def test_what_comes_after_training_changes_no_statistic(per_sensor):
+@pytest.mark.parametrize("how", ["global", "per-sensor"])
+def test_what_comes_after_training_changes_no_statistic(how):
     data = with_missing()
     windows = Windows(3, 2, np.arange(20), NONE, np.arange(30, 50))
     later = data.speeds.copy()
     later[24:] = 1e6
-    before, after = (
-        Scaler.fit(d, windows, per_sensor=per_sensor) for d in (data, replace(data, speeds=later))
-    )
+    before, after = (Scaler.fit(d, windows, how) for d in (data, replace(data, speeds=later)))
     assert_array_equal(before.mean, after.mean)
     assert_array_equal(before.scale, after.scale)
 
@@ -65,7 +63,7 @@ def test_a_constant_sensor_is_centred_and_keeps_its_scale(value):
     speeds[:, 1] = value
     data = small_traffic(speeds)
     windows = split_windows(data)
-    scaler = Scaler.fit(data, windows, per_sensor=True)
+    scaler = Scaler.fit(data, windows, "per-sensor")
     assert scaler.scale[1] == 1
     assert_array_equal(scaler.transform(data.speeds)[:, 1], np.zeros(60, np.float32))
 
@@ -75,8 +73,8 @@ def test_a_sensor_without_training_readings_takes_everybodys_statistics():
     speeds[:40, 2] = 0
     data = small_traffic(speeds)
     windows = Windows(12, 12, np.arange(10), NONE, np.arange(20, 30))
-    alone = Scaler.fit(data, windows, per_sensor=True)
-    together = Scaler.fit(data, windows, per_sensor=False)
+    alone = Scaler.fit(data, windows, "per-sensor")
+    together = Scaler.fit(data, windows, "global")
     assert (alone.mean[2], alone.scale[2]) == (together.mean[2], together.scale[2])
 
 
@@ -87,7 +85,7 @@ def test_a_sensor_without_a_single_reading_is_refused(mark):
     data = small_traffic(speeds)
     message = r"^speeds\.csv: 2 sensors \(102, 104\) without a single reading; remove them"
     with pytest.raises(DataError, match=message):
-        Scaler.fit(data, split_windows(data), per_sensor=False)
+        Scaler.fit(data, split_windows(data), "global")
 
 
 def test_no_training_reading_at_all_is_refused():
@@ -95,12 +93,12 @@ def test_no_training_reading_at_all_is_refused():
     speeds[:40] = 0
     windows = Windows(12, 12, np.arange(10), NONE, NONE)
     with pytest.raises(DataError, match="no reading at all in the training windows"):
-        Scaler.fit(small_traffic(speeds), windows, per_sensor=False)
+        Scaler.fit(small_traffic(speeds), windows, "global")
 
 
 def test_outputs_side_by_side_are_brought_back_to_speeds():
     data = with_missing()
-    scaler = Scaler.fit(data, split_windows(data), per_sensor=True)
+    scaler = Scaler.fit(data, split_windows(data), "per-sensor")
     mean, scale = scaler.tiled(3)
     z = scaler.transform(data.speeds[:3]).reshape(-1)  # three sequences of one step
     assert z.dtype == mean.dtype == scale.dtype == np.float32
@@ -112,7 +110,7 @@ def test_outputs_side_by_side_are_brought_back_to_speeds():
 )
 def test_other_units_are_warned_of(factor, warned):
     data = small_traffic(np.random.default_rng(0).normal(58, 13, (60, 4)))
-    scaler = Scaler.fit(data, split_windows(data), per_sensor=True)
+    scaler = Scaler.fit(data, split_windows(data), "per-sensor")
     warning = scaler.foreign_units(replace(data, speeds=data.speeds * np.float32(factor)))
     assert bool(warning) == warned
     assert scaler.foreign_units(replace(data, valid=np.zeros_like(data.valid))) is None
@@ -196,7 +194,7 @@ def test_inputs_know_nothing_of_the_future(missing):
 
 def test_missing_inputs_are_a_speed_of_0_or_the_mean():
     data = with_missing()
-    scaler = Scaler.fit(data, split_windows(data), per_sensor=True)
+    scaler = Scaler.fit(data, split_windows(data), "per-sensor")
     starts, gone = np.array([3]), ~data.valid[3:15]
     zero = WindowBatches(data, scaler).cut(starts).inputs[..., 0]
     mean = WindowBatches(data, scaler, missing="nan").cut(starts).inputs[..., 0]
@@ -230,7 +228,10 @@ def test_the_last_rows_and_their_future_make_the_window_of_a_forecast():
 @pytest.mark.parametrize(
     ("feature", "message"),
     [
-        ("time_of_day", "the files do not say the time_of_day; say when the first row was with"),
+        (
+            "time_of_day",
+            "the files do not say the time_of_day; start: give the time of the",
+        ),
         ("day_of_week", "the files do not say the day_of_week"),
         ("coordinates", "the files do not say the coordinates; add a file with sensor_id"),
     ],

@@ -120,7 +120,7 @@ def test_a_network_without_layers_needs_no_blocks(mode):
 
 def test_whole_graphs_with_an_edge_between_them_are_refused_by_name():
     view, _ = small_dataset(graph_id=np.arange(NODES)).view(TRAIN)
-    refusal = r"^small.npz: the edge (\d+) - (\d+) leads from graph \1 to graph \2; use --batch"
+    refusal = r"^small.npz: the edge (\d+) - (\d+) leads from graph \1 to graph \2; use"
     with pytest.raises(DataError, match=refusal):
         batches(view=view, batch="graphs")
     assert batches(view=view, batch="seeds").steps_per_epoch == 5

@@ -127,7 +127,7 @@ def test_patience_counts_the_nodes_that_are_trained_on(tmp_path):
     run = ClassifierRun(settings, small_dataset(), RunFolder(tmp_path))
     count = int((small_dataset().split == TRAIN).sum())
     expected = settings.steps_between_validations(count, run.steps_per_epoch)
-    assert run._steps_between_validations() == expected
+    assert run.steps_between_validations() == expected
     assert run.steps_per_epoch == -(-count // settings.batch_size)
 
 

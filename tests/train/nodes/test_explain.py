@@ -12,15 +12,16 @@ from small_run import small_dataset, small_run
 from gaancore.data.nodes.inputs import NodeInputs, inputs_of
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
+from gaancore.tasks import open_run
 from gaancore.train.nodes import heads, inference
 from gaancore.train.nodes.explain import arc_attention, node_gates
-from gaancore.train.nodes.predict import Classifier, load_classifier
+from gaancore.train.nodes.predict import Classifier
 
 
 def trained(folder, make=small_run, **changes) -> Classifier:
     run = make(folder, epochs=1, **changes)
     run.train()
-    return load_classifier(run.folder)
+    return open_run(run.folder.path).classifier
 
 
 @pytest.fixture(scope="module", params=[("paper", 2), ("released", 2), ("released", 1)],

@@ -7,19 +7,18 @@ import pytest
 from numpy.testing import assert_allclose
 from small_reddit import small_reddit_run
 from small_run import small_dataset, small_run
-from small_traffic_run import started
 
 from gaancore.data import NodeDataset
 from gaancore.data.nodes.inputs import inputs_of
-from gaancore.errors import DataError, SettingsError
-from gaancore.train.nodes.predict import load_classifier
+from gaancore.errors import DataError
+from gaancore.tasks import open_run
 
 
 def test_the_outputs_of_the_test_nodes_are_those_that_the_record_scores(tmp_path):
     dataset = small_dataset()
     run = small_run(tmp_path, dataset)
     record = run.train()
-    said = load_classifier(run.folder).logits(inputs_of(dataset)) > 0
+    said = open_run(run.folder.path).classifier.logits(inputs_of(dataset)) > 0
     hits = misses = 0
     for node in np.flatnonzero(dataset.split == 2):
         for label, truth in enumerate(dataset.labels[node]):
@@ -34,12 +33,12 @@ def test_a_new_graph_is_standardised_by_the_training_nodes_of_the_run(tmp_path, 
     run = make(tmp_path, normalize="standard")
     run.train()
     dataset = run.dataset
-    whole = load_classifier(run.folder).logits(inputs_of(dataset))
+    whole = open_run(run.folder.path).classifier.logits(inputs_of(dataset))
     around = {node: two_hops(dataset, node) for node in range(dataset.num_nodes)}
     node = min((n for n in around if len(around[n]) > 1), key=lambda n: len(around[n]))
     ids = np.array(sorted(around[node]))
     assert ids.size < dataset.num_nodes
-    alone = load_classifier(run.folder).logits(inputs_of(dataset.induced(ids)))
+    alone = open_run(run.folder.path).classifier.logits(inputs_of(dataset.induced(ids)))
     assert_allclose(alone[ids.tolist().index(node)], whole[node], rtol=1e-5)
 
 
@@ -57,7 +56,7 @@ def two_hops(dataset: NodeDataset, node: int) -> set[int]:
 def test_probabilities_by_hand(tmp_path, make, expected):
     run = make(tmp_path)
     run.train()
-    found = load_classifier(run.folder).probabilities(np.log([[1.0, 3.0]]))
+    found = open_run(run.folder.path).classifier.probabilities(np.log([[1.0, 3.0]]))
     assert found[0] == pytest.approx(expected)
 
 
@@ -68,15 +67,10 @@ def test_other_features_are_refused(tmp_path):
     width = inputs.features.shape[1]
     narrow = replace(inputs, features=np.ascontiguousarray(inputs.features[:, 1:]))
     with pytest.raises(DataError, match=f"trained on {width} a node, here are {width - 1}$"):
-        load_classifier(run.folder).logits(narrow)
-
-
-def test_a_run_that_forecasts_is_refused(tmp_path):
-    with pytest.raises(SettingsError, match="a run of task metr-la has no nodes to classify"):
-        load_classifier(started(tmp_path).folder)
+        open_run(run.folder.path).classifier.logits(narrow)
 
 
 def test_a_run_without_weights_is_refused(tmp_path):
     run = small_run(tmp_path)
     with pytest.raises(DataError, match=r"best\.safetensors"):
-        load_classifier(run.folder)
+        open_run(run.folder.path).predict()

@@ -50,10 +50,10 @@ def test_training_learns_the_class_from_the_neighbours(tmp_path):
 def test_micro_f1_is_the_share_of_nodes_whose_largest_logit_is_their_class(tmp_path):
     run = small_reddit_run(tmp_path, eval_fanouts=(-1,))
     nodes = run.dataset.nodes(TEST)
-    features = Features(run.dataset.features, *run.normalization)
+    features = Features(run.dataset.features, *run.scorer.statistics)
     logits = infer(run.model, run.dataset.graph, features, nodes)
     right = np.mean(logits.argmax(axis=1) == run.dataset.labels[nodes])
-    assert run.score(TEST).micro_f1 == pytest.approx(right)
+    assert run.scorer.score(run.model, TEST).micro_f1 == pytest.approx(right)
 
 
 def test_the_first_loss_is_the_cross_entropy_of_the_first_batch(tmp_path):
@@ -88,15 +88,15 @@ def test_a_task_refuses_labels_of_the_other_kind(tmp_path):
 def test_scores_from_drawn_neighbours_are_those_of_one_fixed_draw(tmp_path):
     run = small_reddit_run(tmp_path, batch_size=7, eval_fanouts=(3, 2))
     view, _ = run.dataset.view(VALIDATION)
-    features = Features(view.features, *run.normalization)
+    features = Features(view.features, *run.scorer.statistics)
     nodes, parts = view.nodes(VALIDATION), []
     for start in range(0, nodes.size, 7):
         key = derive_seed(run.settings.seed, "evaluation", start)
         blocks = sample_blocks(view.graph, nodes[start : start + 7], (3, 2), seed=key)
         parts.append(run.model(Tensor(features[blocks[0].src_ids]), blocks).data)
     right = np.concatenate(parts).argmax(axis=1) == view.labels[nodes]
-    assert run.score(VALIDATION).micro_f1 == pytest.approx(right.mean())
-    assert run.score(VALIDATION) == run.score(VALIDATION)
+    assert run.scorer.score(run.model, VALIDATION).micro_f1 == pytest.approx(right.mean())
+    assert run.scorer.score(run.model, VALIDATION) == run.scorer.score(run.model, VALIDATION)
 
 
 @pytest.mark.parametrize("prefetch", [0, 3])

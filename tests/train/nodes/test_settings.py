@@ -117,7 +117,10 @@ REFUSED = {
         {"eval_fanouts": "1,2,3"},
         "eval_fanouts: expected one number, or as many as",
     ),
-    "another task": ({"task": "cora"}, "task: expected one of ppi, reddit, got 'cora'"),
+    "another task": (
+        {"task": "cora"},
+        "task: expected one of ppi, reddit, labels, classes, got 'cora'",
+    ),
     "negative heads": ({"first_heads": -1}, "first_heads: expected 0 or more, got -1"),
     "a model": ({"model": "gat"}, "model: expected one of gaan, attention, avg-pool,"),
     "a variant": ({"variant": "x"}, "variant: expected one of paper, released, got 'x'"),

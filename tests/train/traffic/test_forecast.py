@@ -12,17 +12,23 @@ from small_traffic_run import forecast_run, run_until, small_roads, started
 from gaancore.data import Scaler
 from gaancore.errors import DataError, SettingsError
 from gaancore.system import threads
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic import pieces
-from gaancore.train.traffic.forecaster import load_forecaster
+from gaancore.tasks import open_run
+from gaancore.train import pieces
+from gaancore.train.traffic.forecaster import SpeedForecaster
 from gaancore.train.traffic.settings import ForecastSettings
 
 
 def gradients(run) -> dict[str, np.ndarray]:
     """Of the first step."""
     run.model.zero_grad()
-    run._learn(0, 0)
+    with run.fetch() as batches:
+        run._step(batches)
     return {name: p.grad for name, p in run.model.named_parameters()}
+
+
+def forecaster_of(folder, dataset) -> SpeedForecaster:
+    """The best weights of a run, on some data."""
+    return open_run(folder)._forecaster(dataset)
 
 
 def without(dataset, rows: slice):
@@ -99,8 +105,8 @@ def test_a_part_without_windows_is_refused(tmp_path):
 def test_forecasts_of_a_checkpoint_reproduce_the_recorded_errors(tmp_path):
     run = started(tmp_path)
     record = run.train()
-    forecaster = load_forecaster(RunFolder(tmp_path), small_roads())
-    data, starts = small_roads(), run.windows.test
+    forecaster = forecaster_of(tmp_path, small_roads())
+    data, starts = small_roads(), run.scorer.windows.test
     predicted = np.concatenate(
         [forecaster.predict(starts[a : a + 100]).reshape(3, -1, 6)
          for a in range(0, len(starts), 100)], axis=1,
@@ -113,7 +119,7 @@ def test_forecasts_of_a_checkpoint_reproduce_the_recorded_errors(tmp_path):
     assert_allclose(pooled["rmse"], np.sqrt((error**2).mean()), rtol=1e-9)
     assert_allclose(pooled["mape"], 100 * np.abs(error / data.speeds[rows][there]).mean())
     run.load_best()
-    assert run.score("test") == record["test"]
+    assert run.scorer.score(run.forecaster.predict, "test") == record["test"]
     assert set(record["baselines"]) == {"last value", "historical average"}
 
 
@@ -125,9 +131,9 @@ def test_the_latest_forecast_is_that_of_the_last_window(tmp_path):
         data, speeds=data.speeds[:-3], valid=data.valid[:-3], times=data.times[:-3],
         time_of_day=data.time_of_day[:-3], stretches=np.array([0, data.num_steps - 3]),
     )  # fmt: skip
-    latest = load_forecaster(run.folder, shorter).latest()
+    latest = forecaster_of(tmp_path, shorter).latest()
     assert latest.shape == (3, 6)
-    whole = load_forecaster(run.folder, data)
+    whole = forecaster_of(tmp_path, data)
     expected = whole.predict(np.array([data.num_steps - 6]))
     assert_allclose(latest, expected, rtol=1e-5)  # the time of day ahead is reckoned
 
@@ -137,16 +143,16 @@ def test_a_forecast_needs_as_many_rows_after_a_gap_as_a_window_sees(tmp_path):
     run.train()
     gap = replace(small_roads(), stretches=np.array([0, 574, 576]))
     with pytest.raises(DataError, match="last 2 rows follow a gap, and a forecast sees 3"):
-        load_forecaster(run.folder, gap).latest()
+        forecaster_of(tmp_path, gap).latest()
 
 
 def test_other_data_meet_the_scale_of_training(tmp_path):
     run = started(tmp_path, epochs=1)
     run.train()
     faster = replace(small_roads(), speeds=small_roads().speeds * 2)
-    forecaster = load_forecaster(run.folder, faster)
+    forecaster = forecaster_of(tmp_path, faster)
     assert_array_equal(forecaster.scaler.mean, run.scaler.mean)
-    own = Scaler.fit(faster, run.windows, per_sensor=False)
+    own = Scaler.fit(faster, run.scorer.windows, "global")
     assert abs(own.mean[0] - run.scaler.mean[0]) > 10
 
 
@@ -155,10 +161,10 @@ def test_other_sensors_are_refused_by_name(tmp_path):
     run.train()
     ids = ("elsewhere", *small_roads().sensor_ids[1:])
     with pytest.raises(DataError, match="not the 6 that the run was trained on: elsewhere, road0"):
-        load_forecaster(run.folder, replace(small_roads(), sensor_ids=ids))
+        forecaster_of(tmp_path, replace(small_roads(), sensor_ids=ids))
     turned = replace(small_roads(), sensor_ids=small_roads().sensor_ids[::-1])
     with pytest.raises(DataError, match="trained on: another order"):
-        load_forecaster(run.folder, turned)
+        forecaster_of(tmp_path, turned)
 
 
 def test_the_log_says_how_likely_the_truth_is_and_what_could_not_teach(tmp_path):

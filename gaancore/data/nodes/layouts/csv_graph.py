@@ -66,7 +66,7 @@ def _read_edges(path: Path, rows: dict[str, int]) -> tuple[np.ndarray, np.ndarra
             f"{len(unknown):,} of {len(unknown) + len(ends) // 2:,} edges; ids are compared as "
             "they are written: correct them, add the nodes or remove the edges"
         )
-    ignored = [name for at, name in enumerate(table.columns) if at not in table.keys]
+    ignored = [name or "(no name)" for at, name in enumerate(table.columns) if at not in table.keys]
     notes = (f"{EDGES}: column(s) {', '.join(ignored)} ignored",) if ignored else ()
     src_rows, dst_rows = np.frombuffer(ends, np.int64).reshape(-1, 2).T
     return src_rows, dst_rows, (*table.notes, *notes)

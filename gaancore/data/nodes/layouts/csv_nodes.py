@@ -109,6 +109,11 @@ def _sort_columns(table: NamedTable) -> _Columns:
     columns = _Columns({}, {}, {})
     for at, name in enumerate(table.columns):
         kind = name.lower()
+        if not kind or kind.startswith("unnamed:"):  # by pandas, of its index
+            raise DataError(
+                f"{table.path}: column {at + 1} of the header has no name; name it, or leave it "
+                "out (pandas: index=False)"
+            )
         if kind in (CLASS, SPLIT, GRAPH_ID):
             columns.texts[kind] = at
         elif kind.startswith(LABEL_PREFIX):

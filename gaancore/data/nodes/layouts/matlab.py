@@ -46,7 +46,10 @@ def _matrix(path: Path, variables: dict[str, Any], name: str) -> Any:
     found = variables.get(name)
     if found is None or found.ndim != 2 or found.dtype.kind not in "biuf":
         what = "there is none" if found is None else f"got {found.dtype} {found.shape}"
-        raise DataError(f"{path}: {name}: expected a matrix of numbers, {what}; see --help")
+        raise DataError(
+            f"{path}: {name}: expected a matrix of numbers, {what}; a file of this layout has the "
+            f"matrices {', '.join(NAMES)}"
+        )
     return found
 
 

@@ -104,7 +104,7 @@ class _Renumbered:
         self.new_id[order] = np.arange(order.size)
 
     def __call__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for src, dst in self.graph.arcs():
+        for src, dst in self.graph.edge_chunks():
             src, dst = self.new_id[src], self.new_id[dst]
             stays = (src >= 0) & (dst >= 0)
             yield src[stays], dst[stays]

@@ -51,6 +51,13 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
     and neighbours (one pass over indices.npy, so that no damage can lead outside an array), the
     split and the classes. Features are not read: `check_store` compares every byte.
     Raises DataError (one line: file, what is wrong, remedy) for a store that is not whole.
+
+    >>> from gaancore.data import TRAIN, open_store
+    >>> from gaancore.data.synthetic.reddit import write_synthetic_reddit
+    >>> write_synthetic_reddit("store", scale=0.001)
+    >>> data = open_store("store")
+    >>> data.features[data.nodes(TRAIN)[:2]].shape
+    (2, 602)
     """
     folder = Path(path)
     meta = _read_meta(folder)
@@ -80,6 +87,12 @@ def check_store(path: str | os.PathLike[str]) -> NodeDataset:
     """Open the store at `path` and compare every byte with its checksums.
 
     Raises DataError naming the first file that is not what was written.
+
+    >>> from gaancore.data import check_store
+    >>> from gaancore.data.synthetic.reddit import write_synthetic_reddit
+    >>> write_synthetic_reddit("store", scale=0.001)
+    >>> check_store("store").num_nodes
+    233
     """
     dataset = open_store(path)
     folder = Path(path)

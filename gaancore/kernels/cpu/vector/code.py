@@ -1,4 +1,4 @@
-"""How the moves of rows.py are written for LLVM: a row, cut into vectors of a fixed width."""
+"""How the moves of moves.py are written for LLVM: a row, cut into vectors of a fixed width."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +11,9 @@ from gaancore.system.jit import COMPILED
 WIDEST = 64  # bytes: a whole AVX-512 register; LLVM splits it where registers are narrower
 WIDEST_DOT = 32  # summing the lanes of a wider one costs more than its loads save (measured)
 INT32 = ir.IntType(32)
-FLAGS = ("reassoc", "contract", "nsz")
+# LLVM may reorder a sum when it compiles a kernel; every run then adds in that order
+FAST = {"reassoc", "contract", "nsz"}
+FLAGS = tuple(sorted(FAST))
 
 
 def pieces(width: int, element: ir.Type, widest: int = WIDEST) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Moves of rows.py for rows that hold several heads side by side, `heads` of `width` numbers each.
+"""Moves for rows that hold several heads side by side: `heads` of them, `width` numbers each.
 
 head_dots(out, e, scale, r, rows, i, heads, width)   out[e, k] = scale * <r[k], rows[i, k]>
 add_heads(r, weights, e, rows, i, heads, width)      r[k] += weights[e, k] * rows[i, k]

@@ -1,0 +1,80 @@
+"""Attention, fused: allocates and launches. Scores are made again in the backward pass."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+from gaancore.kernels import dropout_constants
+from gaancore.kernels.cuda.launcher import STRIPS, launch, num_slots, share_out
+from gaancore.kernels.cuda.segments import segment_weighted_sum
+
+Triple = tuple[Array, Array, Array]
+i64, i32 = np.int64, np.int32
+
+
+class Saved(NamedTuple):
+    """What the forward pass keeps: its inputs and two numbers for each row and head."""
+
+    queries: Array  # (N, K, A)
+    keys: Array  # (S, K, A)
+    values: Array  # (S, K, D)
+    stats: Array  # (N, K, 2): what was subtracted from the scores, and 1 / sum
+
+
+def attention_forward(
+    queries: Array,
+    keys: Array,
+    values: Array,
+    indptr: Array,
+    indices: Array,
+    scale: float,
+    rate: float,
+    seed: int,
+) -> tuple[Array, Saved]:
+    xp, dtype, (N, K, A), D = array_module(values), values.dtype, queries.shape, values.shape[2]
+    slots = num_slots(indices.size)
+    numbers, team, teams = share_out(queries, keys, values, packs=STRIPS)
+    out, partial = (xp.empty((rows, K, D), dtype) for rows in (N, slots))
+    stats, partial_stats = (xp.empty((rows, K, 2), dtype) for rows in (N, slots))
+    sizes = (i64(N), i64(slots), i32(K), i32(A), i32(D), i32(team))
+    static = (dtype.type(scale), *dropout_constants(dtype, rate, seed))
+    given, made = (queries, keys, values, indptr, indices), (out, stats, partial, partial_stats)
+    args = (*given, *sizes, *static, *made)
+    threads = (N + slots) * K * teams * team
+    launch("attention", "attention_forward", values, threads, *args, numbers=numbers)
+    pieces = (partial, partial_stats, indptr, i64(N), i64(slots), i32(K), i32(D), out, stats)
+    launch("attention", "attention_pieces", values, slots * K * D, *pieces, numbers=numbers)
+    return out, Saved(queries, keys, values, stats)
+
+
+def attention_backward(
+    grad: Array,
+    out: Array,
+    saved: Saved,
+    scale: float,
+    rate: float,
+    seed: int,
+    indptr: Array,
+    indices: Array,
+    t_indptr: Array,
+    t_indices: Array,
+    t_edge_ids: Array,
+) -> Triple:
+    queries, keys, values, stats = saved
+    xp, dtype, (N, K, A), D = array_module(grad), grad.dtype, queries.shape, grad.shape[2]
+    slots = num_slots(indices.size)
+    numbers, team, _ = share_out(queries, keys, values, grad)
+    weights, grad_scores = (xp.empty((indices.size, K), dtype) for _ in range(2))
+    sizes = (i64(N), i64(slots), i32(K), i32(A), i32(D), i32(team))
+    static = (dtype.type(scale), *dropout_constants(dtype, rate, seed))
+    given = (grad, out, queries, keys, values, stats, indptr, indices)
+    args = (*given, *sizes, *static, weights, grad_scores)
+    threads = (N + slots) * K * team
+    launch("attention", "attention_backward", grad, threads, *args, numbers=numbers)
+    transposed = (t_indptr, t_indices, t_edge_ids)
+    return (
+        segment_weighted_sum(grad_scores, keys, indptr, indices),
+        segment_weighted_sum(grad_scores, queries, *transposed),
+        segment_weighted_sum(weights, grad, *transposed),
+    )

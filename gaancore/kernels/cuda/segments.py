@@ -1,0 +1,77 @@
+"""Softmax, weighted sum and dot over the segments of a block: allocates and launches."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+from gaancore.kernels.cuda.launcher import launch, num_slots, power_of_two, share_out
+
+i64, i32 = np.int64, np.int32
+
+
+def segment_softmax_forward(scores: Array, indptr: Array) -> Array:
+    xp, (threads, slots, sizes) = array_module(scores), _softmax_sizes(scores, indptr)
+    weights = xp.empty(scores.shape, scores.dtype)
+    partial = xp.empty((slots, scores.shape[1], 2), scores.dtype)
+    args = (scores, indptr, *sizes, weights, partial)
+    launch("segment_softmax", "segment_softmax_forward", scores, threads, *args)
+    if slots:
+        launch("segment_softmax", "segment_softmax_forward_long", scores, threads, *args)
+    return weights
+
+
+def segment_softmax_backward(weights: Array, grad: Array, indptr: Array) -> Array:
+    xp, (threads, slots, sizes) = array_module(grad), _softmax_sizes(grad, indptr)
+    out = xp.empty(grad.shape, grad.dtype)
+    partial = xp.empty((slots, grad.shape[1]), grad.dtype)
+    args = (weights, grad, indptr, *sizes, out, partial)
+    launch("segment_softmax", "segment_softmax_backward", grad, threads, *args)
+    if slots:
+        launch("segment_softmax", "segment_softmax_backward_long", grad, threads, *args)
+    return out
+
+
+def _softmax_sizes(scores: Array, indptr: Array) -> tuple[int, int, tuple[Any, ...]]:
+    """Threads, slots, (N, slots, K, heads, team): lanes for heads times an average row's edges."""
+    (E, K), N = scores.shape, indptr.size - 1
+    slots, heads = num_slots(E), power_of_two(K)
+    team = min(32, heads * power_of_two(-(-E // max(1, N))))
+    threads = (N + slots) * -(-K // heads) * team
+    return threads, slots, (i64(N), i64(slots), i32(K), i32(heads), i32(team))
+
+
+def segment_weighted_sum(
+    weights: Array, values: Array, indptr: Array, indices: Array, edge_ids: Array | None = None
+) -> Array:
+    ids, id_bytes = (indices, 0) if edge_ids is None else (edge_ids, edge_ids.itemsize)
+    given = (weights, values, indptr, indices, ids, i32(id_bytes))
+    name = "segment_weighted_sum"
+    return sum_over_rows(name, name, values, given, indptr, indices.size)
+
+
+def sum_over_rows(
+    file: str, kernel: str, gathered: Array, given: tuple[Any, ...], indptr: Array, num_edges: int
+) -> Array:
+    """Launch a kernel that is made of `sum_over_rows`, then add up pieces."""
+    xp, dtype, sizes = array_module(gathered), gathered.dtype, gathered.shape[1:]  # (K, D) or (F,)
+    N, slots = indptr.size - 1, num_slots(num_edges)
+    per_row = math.prod(sizes)
+    numbers, team, teams = share_out(gathered)
+    out, partial = xp.empty((N, *sizes), dtype), xp.empty((slots, *sizes), dtype)
+    threads = (N + slots) * math.prod(sizes[:-1]) * teams * team
+    args = (*given, i64(N), i64(slots), *map(i32, sizes), i32(team), out, partial)
+    launch(file, kernel, gathered, threads, *args, numbers=numbers)
+    pieces = (partial, indptr, i64(N), i64(slots), i32(per_row), out)
+    launch("sum_pieces", "sum_pieces", gathered, slots * per_row, *pieces)
+    return out
+
+
+def edge_dot(queries: Array, keys: Array, indptr: Array, indices: Array) -> Array:
+    (N, K, D), slots = queries.shape, num_slots(indices.size)
+    numbers, team, _ = share_out(queries, keys)
+    out = array_module(keys).empty((indices.size, K), keys.dtype)
+    args = (queries, keys, indptr, indices, i64(N), i64(slots), i32(K), i32(D), i32(team), out)
+    launch("edge_dot", "edge_dot", keys, (N + slots) * K * team, *args, numbers=numbers)
+    return out

@@ -1,0 +1,1 @@
+"""Reports: from the records of runs to JSON, pages and pictures."""

@@ -1,0 +1,77 @@
+"""One page from the reports of several folders."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gaancore.errors import DataError
+from gaancore.reproduce.report.data import heading, short_words
+from gaancore.reproduce.report.files import reports_in
+from gaancore.reproduce.report.page import page, table
+from gaancore.reproduce.report.schema import Report
+from gaancore.reproduce.tables import TABLES
+from gaancore.tasks import task_named
+
+OPENING = """# Results
+
+Made from the records of runs; no number is typed by hand. Micro-F1 is in percent, errors in the
+units of the speeds. A score on anything but the paper's full data set, or with other settings,
+stands in a column of its own: it is a check, not a reproduction. A cell without a run is empty, and
+so is a number of the paper that could not be confirmed."""
+NO_RUNS = (("sampling", "ppi"),)  # that the paper does not print
+
+
+def collected_page(folders: Sequence[Path], command: Callable[[str, str], str]) -> str:
+    """The page of all reports in `folders`.
+
+    command : what makes a table for a task, in the reader's words.
+    Raises DataError if there is no report, or if one is damaged.
+    """
+    reports = [report for folder in folders for report in reports_in(folder)]
+    if not reports:
+        raise DataError(f"{folders[0]}: no report there; make a table first")
+    reports.sort(key=lambda report: list(TABLES).index(report["table"]))
+    overview = table(
+        ("table", "data", "runs done", "runs left"), [_line(report) for report in reports]
+    )
+    parts = [OPENING, overview, *(page(report, level=2).rstrip("\n") for report in reports)]
+    missing = [
+        [TABLES[name].title, f"the full {heading(task_named(task))}", f"`{command(name, task)}`"]
+        for name, task in _not_begun(reports)
+    ]
+    if missing:
+        parts.append("## Not run at all\n\n" + table(("table", "data", "how to run it"), missing))
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(report: Report) -> list[str]:
+    if report["table"] == "datasets" or report["table"] == "params":
+        return [report["title"], "", "yes", ""]
+    task, data = task_named(report["task"]), report["data"]
+    where = f"{short_words(task, data['kind'])} (`{data['file']}`)"
+    if report["table"] == "sampling":
+        return [report["title"], where, "yes", ""]
+    done = sum(len(row["seeds"]) for row in report["rows"])
+    return [report["title"], where, str(done), str(len(report["missing"]) or "")]
+
+
+def _not_begun(reports: Sequence[Report]) -> list[tuple[str, str]]:
+    """Every table and task of the paper that has no run on the paper's full data."""
+    full = {_made(report) for report in reports}
+    return [
+        (name, task)
+        for name, entry in TABLES.items()
+        if name not in ("datasets", "params")
+        for task in entry.papers
+        if (name, task) not in full and (name, task) not in NO_RUNS
+    ]
+
+
+def _made(report: Report) -> tuple[str, str] | None:
+    """The table and task that a report has numbers for, if they are the paper's."""
+    if report["table"] == "datasets" or report["table"] == "params":
+        return None
+    if report["data"]["kind"] != "full" or report["changed"]:
+        return None
+    if report["table"] != "sampling" and not any(row["seeds"] for row in report["rows"]):
+        return None
+    return report["table"], report["task"]

@@ -1,0 +1,231 @@
+"""A report as Markdown."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gaancore.reproduce.report.data import heading
+from gaancore.reproduce.report.schema import (
+    CountsPart,
+    DataPart,
+    ParametersReport,
+    Report,
+    RunsReport,
+    SamplingReport,
+    Spread,
+)
+from gaancore.tasks import Task, task_named
+
+
+def page(report: Report, level: int = 1) -> str:
+    """The report for people, its headings from `level` down."""
+    marks = "#" * level
+    if report["table"] == "datasets":
+        parts = [f"{marks} {report['title']}", *map(_counts, report["counts"])]
+    elif report["table"] == "params":
+        parts = [f"{marks} {report['title']}", _parameters(report), report["sentence"]]
+    else:
+        task, data = task_named(report["task"]), report["data"]
+        parts = [f"{marks} {report['title']}: {heading(task)} (`{data['file']}`)"]
+        if report["table"] == "sampling":
+            parts += [_data(data), _sampling(report)]
+        else:
+            parts += [_data(data) + _settings(report, task), *_tables(report, task)]
+            parts += [_order(report), *_gates(report), *_missing(report)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _data(data: DataPart) -> str:
+    return f"Data: {data['words']}"
+
+
+def _settings(report: RunsReport, task: Task) -> str:
+    """Those that are not the defaults, and what follows for the scores."""
+    words, changed = "", "; ".join(report["changed"])
+    if chosen := report.get("settings"):
+        words += f" {chosen[:1].upper()}{chosen[1:]}."
+    if changed and task.of_paper:
+        words += (
+            " Settings other than the paper's, so nothing here stands beside its numbers: "
+            f"{changed}."
+        )
+    elif changed:
+        words += f" Settings that were asked for: {changed}."
+    return words
+
+
+def _tables(report: RunsReport, task: Task) -> list[str]:
+    scores = [_scores(report, task, words, metrics) for words, metrics in task.score_groups.items()]
+    if not task.of_paper:
+        return [*scores, _runs(report, task)]
+    places = dict.fromkeys(row["place"] for row in report["rows"] if row["place"])
+    cited = f"The paper's numbers: {'; '.join(places)}. Empty where one could not be confirmed."
+    return [*scores, cited, _runs(report, task)]
+
+
+def _scores(report: RunsReport, task: Task, words: str, metrics: Sequence[str]) -> str:
+    """Paper and ours; ours on anything but the paper's data has a column of its own, at the end.
+    There is no paper for data of one's own.
+    """
+    name = heading(task)
+    apart = {
+        "full": "ours, other settings",
+        "part": f"ours, not the full {name}",
+        "own": name,
+        "synthetic": "ours, SYNTHETIC data",
+    }[report["data"]["kind"]]
+    header = ["row", "runs", f"{apart} ({words})"]
+    if task.of_paper:
+        header[1:1] = [f"paper ({words})", f"ours, full {name}"]
+    rows = []
+    for row in report["rows"]:
+        shown = row["full"] or row["other"]
+        runs = str(next(iter(shown.values()))["n"]) if shown else ""
+        cells = [row["name"], runs, _cell(row["other"], metrics)]
+        if task.of_paper:
+            paper = " / ".join(_printed(row["paper"].get(metric)) for metric in metrics)
+            paper = paper if any(metric in row["paper"] for metric in metrics) else ""
+            cells[1:1] = [paper, _cell(row["full"], metrics)]
+        rows.append(cells)
+    return table(header, rows)
+
+
+def _cell(scores: dict[str, Spread], metrics: Sequence[str]) -> str:
+    if not any(metric in scores for metric in metrics):
+        return ""
+    return " / ".join(_spread(scores.get(metric)) for metric in metrics)
+
+
+def _spread(found: Spread | None) -> str:
+    if found is None:
+        return "–"
+    return f"{found['mean']:.2f}" + ("" if found["std"] is None else f" ± {found['std']:.2f}")
+
+
+def _printed(numbers: list[float] | None) -> str:
+    return " ± ".join(f"{number:.2f}" for number in numbers) if numbers else "–"
+
+
+def _runs(report: RunsReport, task: Task) -> str:
+    """What the rows were made of."""
+    header = ["row", "seeds", "#Param", "variant", "device", "epochs", "wall time"]
+    if task.of_paper:
+        header.insert(3, "paper's #Param")
+    rows = []
+    for row in report["rows"]:
+        if row["seeds"]:
+            seeds = ", ".join(map(str, row["seeds"]))
+            cells = [row["name"], seeds, f"{row['num_parameters']:,}", row["variant"]]
+            cells += [row["device"], f"{row['epochs']:g}", f"{row['seconds']:.0f} s"]
+            if task.of_paper:
+                cells.insert(3, row["paper_parameters"] or "")
+            rows.append(cells)
+    return table(header, rows) if rows else ""
+
+
+def _order(report: RunsReport) -> str:
+    order = report["order"]
+    if not order:
+        return ""
+    lines = [f"The paper: {order['claim']}. Here:", ""]
+    for pair in order["pairs"]:
+        words = f"- {pair['better']} against {pair['worse']}: "
+        if pair["holds"] is None:
+            words += "not run"
+        else:
+            words += "holds" if pair["holds"] else "**does not hold**"
+            words += f" by {abs(pair['gap']):.2f}"
+            words += {
+                True: ", within a standard deviation",
+                False: ", more than a standard deviation",
+                None: "; not enough runs for a deviation",
+            }[pair["within"]]
+        lines.append(words)
+    return "\n".join(lines)
+
+
+def _gates(report: RunsReport) -> list[str]:
+    """What the pictures of gates show, in numbers."""
+    gates = report.get("gates")
+    if not gates:
+        return []
+    columns = {
+        "mean": "mean gate",
+        "std": "std over nodes",
+        "share_closed": "share closed",
+        "share_open": "share open",
+        "entropy_mean": "attention entropy / log degree",
+    }
+    parts = [f"Gates of {gates['test_nodes']:,} test nodes; pictures in `gates/`."]
+    for number, layer in enumerate(gates["layers"], start=1):
+        spread = f"{layer['std_over_heads']:.3f}"
+        parts.append(f"Layer {number}: standard deviation over the heads of a node {spread}.")
+        rows = [
+            [str(head), *("" if found[key] is None else f"{found[key]:.3f}" for key in columns)]
+            for head, found in enumerate(layer["heads"], start=1)
+        ]
+        parts.append(table(("head", *columns.values()), rows))
+    return parts
+
+
+def _missing(report: RunsReport) -> list[str]:
+    if not report["missing"]:
+        return []
+    return [f"Not run: {', '.join(report['missing'])}.", f"To run it: `{report['command']}`"]
+
+
+def _sampling(report: SamplingReport) -> str:
+    """Ours, and the paper's below: in the same table only on the paper's own data."""
+    header = ["", *(f"\\|B_{step}\\|" for step in range(len(report["rows"][0]["nodes"]))), "edges"]
+    ours = [[row["name"], *map(_whole, (*row["nodes"], row["edges"]))] for row in report["rows"]]
+    printed = [
+        [f"{row['name']}, paper ({row['place']})", *map(_whole, row["paper"]), ""]
+        for row in report["rows"]
+    ]
+    if report["beside"]:
+        return table(header, ours + printed)
+    return f"{table(header, ours)}\n\nPrinted for Reddit:\n\n{table(header, printed)}"
+
+
+def _whole(number: float | None) -> str:
+    return "" if number is None else f"{number:,.0f}"
+
+
+def _parameters(report: ParametersReport) -> str:
+    header = ["task", "row", "built", "pinned by the paper's table", "printed", "equal"]
+    rows = [
+        [
+            heading(task_named(row["task"])),
+            row["name"],
+            f"{row['built']:,}",
+            f"{row['paper']:,}",
+            row["printed"],
+            "yes" if row["equal"] else "**no**",
+        ]
+        for row in report["rows"]
+    ]
+    return table(header, rows)
+
+
+def _counts(part: CountsPart) -> str:
+    """The paper's data beside what was found, which stands apart unless it is the whole set."""
+    name = heading(task_named(part["task"]))
+    full = part["kind"] == "full"
+    header = ["", f"paper ({part['place']})", "found: the full set", "found: other data"]
+    rows = []
+    for count in part["rows"]:
+        found = _number(count["found"])
+        cells = [found, ""] if full else ["", found]
+        rows.append([count["quantity"], _number(count["paper"]), *cells])
+    return f"**{name}.** {part['words']}\n\n{table(header, rows)}"
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, list):
+        return " / ".join(map(_number, value))
+    return f"{value:,}" if isinstance(value, int) else value or ""

@@ -1,0 +1,34 @@
+"""Which of the CPU's two walks takes attention, and what each keeps for the way back."""
+
+import numpy as np
+import pytest
+
+from gaancore.graph import Block
+from gaancore.kernels import cpu
+from gaancore.kernels.cpu.attention import SHORT
+from gaancore.kernels.cpu.attention_all_heads import AllHeads
+from gaancore.kernels.cpu.attention_by_head import ByHead
+
+N, K, A, D = 6, 2, 3, 4
+
+
+@pytest.mark.parametrize(
+    ("degree", "rate", "kind"),
+    [(SHORT, 0.0, AllHeads), (SHORT + 1, 0.0, ByHead), (SHORT, 0.5, ByHead)],
+)
+def test_short_rows_take_all_heads_at_once_unless_weights_are_dropped(degree, rate, kind):
+    block = Block(np.arange(N + 1) * degree, np.arange(N * degree) % N, N)
+    queries, values = np.ones((N, K, A), np.float32), np.ones((N, K, D), np.float32)
+    links = (block.indptr, block.indices)
+    _, saved = cpu.attention_forward(queries, queries, values, *links, 1.0, rate, 7)
+    assert type(saved) is kind
+
+
+@pytest.mark.parametrize("degree", [SHORT, SHORT + 1])
+def test_nothing_is_kept_for_each_edge_and_width(degree):
+    block = Block(np.arange(N + 1) * degree, np.arange(N * degree) % N, N)
+    queries, values = np.ones((N, K, A), np.float32), np.ones((N, K, D), np.float32)
+    links = (block.indptr, block.indices)
+    _, saved = cpu.attention_forward(queries, queries, values, *links, 1.0, 0.0, 7)
+    nodes, edges = N * K * (2 * A + D + 1), block.num_edges * K
+    assert sum(array.size for array in saved) <= nodes + edges
