@@ -4,14 +4,14 @@
     python bench/why.py --store reddit-store --threads 1,2 --pairs 9 --json why.json --markdown
     python bench/why.py --trick baton --trick vector-moves --task ppi
 
-The product has no switches. Two processes run the same work, and in one of them functions are
-replaced from outside before it starts. Both must first give the same gradients, up to rounding.
-Then they take turns, and a pair is one run of each; which of the two begins alternates. The process
-that waits sleeps. Run it on a machine that does nothing else.
+The product has no switches. Two processes run the same work, and one of them first replaces
+functions of the product (tricks.py). Both must give the same gradients, up to rounding. Then they
+take turns: a pair is one run of each, and which of the two begins alternates. The process that
+waits sleeps. Run it on a machine that does nothing else.
 
 Tasks: `ppi` is an epoch of train_step.py, `metr-la` a step of traffic_step.py, `reddit` a batch of
 reddit_epoch.py, which needs a store. The table gives medians of seconds, and the median and the
-quartiles of without / with over the pairs: at 1.10 the trick saves what is 10 % of a step with it.
+quartiles of without / with over the pairs: at 1.10 a step takes 10 % longer without the trick.
 """
 
 import argparse
@@ -20,11 +20,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from timing import machine
@@ -34,119 +33,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import reddit_epoch
 import traffic_step
 import train_step
-from threadpoolctl import threadpool_limits
+from tricks import TRICKS, replace
 
-from gaancore.kernels.cpu import attention, linear
-from gaancore.nn import graph_gru
 from gaancore.optim import Adam
-from gaancore.system import threads
-from gaancore.train import pieces
 
 AS_IT_IS = "as-it-is"
 ROUNDING = 1e-4  # of the largest gradient, in float32
-
-
-# ---- tricks, and how each is switched off --------------------------------------------------------
-
-
-class LockBaton:
-    """A hand-over from thread to thread by a lock: who waits, sleeps at once."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._lock.acquire()
-
-    def give(self) -> None:
-        self._lock.release()
-
-    def take(self) -> None:
-        self._lock.acquire()
-
-    def take_after_giving(self, other: "LockBaton") -> None:
-        other.give()
-        self.take()
-
-
-class Alone:
-    """The aggregators of a Graph GRU, each computed by itself."""
-
-    def __init__(self, aggregators: list[Any]) -> None:
-        self.aggregators = aggregators
-
-    def __call__(self, x: Any, z: Any, block: Any) -> list[Any]:
-        return [aggregator(x, z, block) for aggregator in self.aggregators]
-
-
-def _replace(owner: Any, name: str, other: Any) -> None:
-    """Put `other` in the place of owner.name, which must be there."""
-    getattr(owner, name)
-    setattr(owner, name, other)
-
-
-def _no_baton(num_threads: int) -> None:
-    _replace(threads, "Baton", LockBaton)
-
-
-def _no_moves(num_threads: int) -> None:
-    import plain_moves
-
-    plain_moves.take_the_place_of_moves()
-
-
-def _no_head_by_head(num_threads: int) -> None:
-    _replace(attention, "SHORT", 1 << 40)
-
-
-def _no_all_heads(num_threads: int) -> None:
-    _replace(attention, "SHORT", -1)
-
-
-def _no_side_by_side(num_threads: int) -> None:
-    _replace(graph_gru, "SideBySide", Alone)
-
-
-def _no_row_pieces(num_threads: int) -> None:
-    """One call of BLAS for a product, on BLAS's own threads."""
-    _replace(threads, "limit_blas", lambda: None)
-    _replace(linear, "_piece", lambda count, four_of: max(1, count))
-    threadpool_limits(num_threads, user_api="blas")
-
-
-def _no_batch_pieces(num_threads: int) -> None:
-    """As on a CUDA device: few large pieces, one after the other, each kernel on all threads."""
-    _replace(pieces, "ROWS", pieces.ROWS_ON_CUDA)
-    _replace(pieces, "share_pieces", lambda work, count, device="cpu": work(0, count))
-
-
-def _no_prefetch(num_threads: int) -> None:
-    ahead: Any = reddit_epoch.Prefetch
-    when_asked_for = lambda make, numbers, depth: ahead(make, numbers, depth=0)  # noqa: E731
-    _replace(reddit_epoch, "Prefetch", when_asked_for)
-
-
-class Trick(NamedTuple):
-    """What the other process does to itself, and where the trick is at work at all."""
-
-    off: Callable[[int], None]
-    instead: str
-    tasks: tuple[str, ...]
-    least_threads: int = 1
-    compiled: bool = False  # kernels are other machine code: none may come from the user's cache
-
-
-TRICKS = {
-    "baton": Trick(_no_baton, "a lock wakes a thread", ("ppi", "reddit", "metr-la"), 2),
-    "vector-moves": Trick(
-        _no_moves, "plain Numba loops", ("ppi", "reddit", "metr-la"), compiled=True
-    ),
-    # Reddit drops attention weights, which the walk of all heads cannot do
-    "head-by-head": Trick(_no_head_by_head, "all heads of an edge at once", ("ppi",)),
-    "all-heads": Trick(_no_all_heads, "head by head over packed copies", ("metr-la",)),
-    "side-by-side": Trick(_no_side_by_side, "each aggregator alone", ("metr-la",)),
-    "row-pieces": Trick(_no_row_pieces, "whole products on BLAS's threads", ("ppi", "reddit")),
-    "batch-pieces": Trick(_no_batch_pieces, "4,096 rows in turn, on all threads", ("metr-la",)),
-    "prefetch": Trick(_no_prefetch, "a batch is made when it is asked for", ("reddit",)),
-}
 
 
 # ---- the work ------------------------------------------------------------------------------------
@@ -169,8 +61,8 @@ def shrink() -> None:
         (traffic_step, {"SENSORS": 60, "ARCS": 400, "BATCH": 22, "STEPS": 2}),
     ):
         for name, size in sizes.items():
-            _replace(module, name, size)
-    _replace(train_step, "random_graph", lambda rng: graph(rng, 120, 24))
+            replace(module, name, size)
+    replace(train_step, "random_graph", lambda rng: graph(rng, 120, 24))
 
 
 def keep_first_gradients(target: Path) -> None:

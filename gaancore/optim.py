@@ -21,6 +21,12 @@ class Adam:
     p = p - lr * lr_scale * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 
     Defaults are those of the paper's framework (MXNet). A parameter without a gradient stays.
+
+    >>> w = Parameter(np.array([1.0, 1.0]))
+    >>> total(w * np.array([5.0, -0.1])).backward()
+    >>> Adam([("w", w)], lr=0.01).step()
+    >>> w.data.round(6)  # a first step is lr long, whatever the gradient
+    array([0.99, 1.01])
     """
 
     def __init__(
@@ -69,6 +75,11 @@ def clip_grad_norm(parameters: NamedParameters, max_norm: float) -> float:
     max_norm : 0 does not clip, but the norm is looked at all the same.
     Returns the norm before clipping. Raises TrainingError, with no gradient touched, if one is not
     finite: it names the parameter.
+
+    >>> w = Parameter(np.zeros(2))
+    >>> w.grad = np.array([3.0, 4.0])
+    >>> clip_grad_norm([("w", w)], max_norm=1.0), w.grad
+    (5.0, array([0.6, 0.8]))
     """
     parameters = [(name, p) for name, p in parameters if p.grad is not None]
     squares = _sums_of_squares([p.grad for _, p in parameters])
@@ -113,6 +124,10 @@ class PlateauSchedule:
     released code: stop if more than `stop_patience` in a row; else, if more than `decay_patience`
     in a row, lr = max(lr * factor, floor), and the count starts again if lr really fell. So with
     decay_patience < stop_patience a run only stops once the rate is at its floor.
+
+    >>> schedule = PlateauSchedule(0.01, floor=0.001, factor=0.5, decay_patience=1, stop_patience=9)
+    >>> [schedule.update(score) for score in (0.7, 0.6, 0.7)], schedule.lr
+    ([True, False, False], 0.005)
     """
 
     lr: float

@@ -1,11 +1,8 @@
 """Reverse-mode automatic differentiation: a tape of closures over arrays.
 
-An op is a plain function on arrays that returns `(out, backward)`, where `backward(grad)` gives
-one gradient per positional argument (None where there is none). `@primitive` lifts it to Tensors:
-
-    @primitive
-    def multiply(a, b):
-        return a * b, lambda grad: (grad * b, grad * a)
+An op computes an array and a closure `backward`: given the gradient with respect to its result,
+`backward(grad)` gives one for each of its inputs (see ops/lift.py). The tape is made of Nodes that
+hold these closures; `Tensor.backward` walks them from last to first.
 
 Closures hold arrays and never a Tensor, so there are no reference cycles: memory is given back
 as soon as the last name for a result is gone, without waiting for the garbage collector.
@@ -17,10 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import wraps
 from heapq import heappop, heappush
-from inspect import signature
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,19 +23,27 @@ from gaancore.array import Array, array_module
 from gaancore.errors import ShapeError
 
 Backward = Callable[[Array], tuple[Array | None, ...]]
+Operator = Callable[["Tensor", "Tensor | Array | float"], "Tensor"]
 
 _counter = itertools.count()
-_recording: ContextVar[bool] = ContextVar("recording", default=True)
+recording: ContextVar[bool] = ContextVar("recording", default=True)
 
 
 @contextmanager
 def no_grad() -> Iterator[None]:
-    """Inside, ops compute values only: nothing is recorded and nothing is kept alive."""
-    token = _recording.set(False)
+    """Inside, ops compute values only: nothing is recorded and nothing is kept alive.
+
+    >>> x = Tensor(np.array([3.0]), requires_grad=True)
+    >>> with no_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    False
+    """
+    token = recording.set(False)
     try:
         yield
     finally:
-        _recording.reset(token)
+        recording.reset(token)
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -64,9 +67,27 @@ class Tensor:
     data          : the array (NumPy or CuPy), of any shape.
     requires_grad : make this a leaf that gathers a gradient in `.grad` (None until then).
     Raises ShapeError if a gradient is asked for an array that is not float32 or float64.
+
+    `+ - * @` and unary minus are ops: gaancore/ops/operators.py gives them to this class.
+
+    >>> from gaancore.ops import total
+    >>> x = Tensor(np.array([3.0, 4.0]), requires_grad=True)
+    >>> total(x * x + 2 * x).backward()
+    >>> x.grad  # 2 x + 2
+    array([ 8., 10.])
     """
 
     __slots__ = ("__weakref__", "_node", "data", "grad")
+    __array_ufunc__ = None  # so that NumPy leaves array + Tensor to __radd__
+    __add__: ClassVar[Operator]
+    __radd__: ClassVar[Operator]
+    __sub__: ClassVar[Operator]
+    __rsub__: ClassVar[Operator]
+    __mul__: ClassVar[Operator]
+    __rmul__: ClassVar[Operator]
+    __matmul__: ClassVar[Operator]
+    __rmatmul__: ClassVar[Operator]
+    __neg__: ClassVar[Callable[["Tensor"], "Tensor"]]
 
     def __init__(self, data: Array, requires_grad: bool = False) -> None:
         if isinstance(data, Tensor):
@@ -125,7 +146,7 @@ def _walk(root: Node, grad: Array) -> None:
     queue: list[tuple[int, Node]] = [(-root.index, root)]
     while queue:
         _, node = heappop(queue)
-        grad = _c_order(grads.pop(node))
+        grad = c_order(grads.pop(node))
         if node.leaf is not None:
             leaf = node.leaf()
             if leaf is not None:  # else nobody is left to read it
@@ -148,52 +169,6 @@ def _walk(root: Node, grad: Array) -> None:
                 summed.add(parent)
 
 
-def _c_order(array: Array) -> Array:
+def c_order(array: Array) -> Array:
     """Kernels walk rows in C order, which a transposed, sliced or broadcast view does not have."""
     return array if array.flags.c_contiguous else array.copy()
-
-
-def primitive(function: Callable[..., tuple[Any, Callable[..., Any]]]) -> Callable[..., Any]:
-    """Lift `function(*arrays, **static) -> (out, backward)` to Tensors.
-
-    Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.
-    `out` may be a list of arrays: the op then returns a list of Tensors, and `backward` is given
-    a list with the gradient of each, None for one that nothing was made of.
-
-    An op with a keyword `needed` is told for each argument whether its gradient will be used, such
-    as a weight's, or not, such as that of the data; it may then save the work and give None.
-    """
-    is_told = "needed" in signature(function).parameters
-
-    @wraps(function)
-    def op(*args: Any, **static: Any) -> Any:
-        data = [_c_order((a if isinstance(a, Tensor) else Tensor(a)).data) for a in args]
-        inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
-        if is_told:
-            static["needed"] = tuple(node is not None for node in inputs)
-        out, backward = function(*data, **static)
-        results = [Tensor(part) for part in out] if isinstance(out, list) else [Tensor(out)]
-        if _recording.get() and any(node is not None for node in inputs):
-            if isinstance(out, list):
-                _gather(Node(inputs, None), backward, results)
-            else:
-                results[0]._node = Node(inputs, backward)
-        return results if isinstance(out, list) else results[0]
-
-    return op
-
-
-def _gather(node: Node, backward: Callable[..., Any], outs: list[Tensor]) -> None:
-    """Give each of an op's results a node that keeps its gradient until the turn of `node`."""
-    grads: list[Array | None] = [None] * len(outs)
-
-    def keep(number: int) -> Backward:
-        def kept(grad: Array) -> tuple[Array]:
-            grads[number] = grad
-            return (grad.ravel()[:0],)  # nothing to add up, yet `node` gets its turn
-
-        return kept
-
-    node.backward = lambda _: backward(grads)
-    for number, out in enumerate(outs):
-        out._node = Node((node,), keep(number))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from gradcheck import check_gradient
 
-from gaancore.tensor import Tensor, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Tensor
 
 
 @primitive

@@ -24,7 +24,7 @@ ROOMS = [
     ["nn"],
     ["models"],
     ["optim"],
-    ["data.files"],
+    ["data.files", "data.paper"],
     ["data.nodes", "data.traffic"],
     ["data.synthetic"],
     ["data"],

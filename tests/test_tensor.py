@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 
 from gaancore.errors import ShapeError
 from gaancore.ops import add, first_rows, matmul, multiply, reshape, tanh, total
-from gaancore.tensor import Tensor, no_grad, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Tensor, no_grad
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gaancore.ops import add, multiply, tanh, total
-from gaancore.tensor import Tensor, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Tensor
 
 
 def leaf(*values: float) -> Tensor:

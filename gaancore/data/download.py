@@ -1,4 +1,4 @@
-"""Public copies of PPI and Reddit. The one module that goes to the network, when it is asked to."""
+"""Public copies of PPI and Reddit. This is the only module that uses the network."""
 
 import shutil
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from gaancore.system.new_folder import new_folder
 
 @dataclass(frozen=True)
 class Source:
-    """An archive at url, and the files that are wanted of it."""
+    """An archive at url, and which of its files to keep."""
 
     url: str
     sha256: str
@@ -45,10 +45,10 @@ def download(
 
     folder   : by default where `find_dataset` looks. It appears when it is whole; if it has the
                files already, nothing is fetched.
-    progress : is told the share that has come.
-    Nothing whose SHA-256 is another is kept. Returns the folder. Raises DataError without a
-    connection, for a file that is another one, if the disk is full or not writeable, and for a
-    folder with something else in it.
+    progress : called with the share that has arrived.
+    A file with another SHA-256 is not kept. Returns the folder. Raises DataError without a
+    connection, for another SHA-256, if the disk is full or not writeable, and for a folder with
+    something else in it.
     """
     source, target = SOURCES[task], folder or data_folder() / task
     if not all((target / name).is_file() for name in source.files):
@@ -76,18 +76,18 @@ def _fetch(source: Source, path: Path, progress: Callable[[float], None]) -> Pat
         ) from error
     except ValueError as error:  # pooch's, of another checksum
         raise DataError(
-            f"{source.url}: not the file that it was: its SHA-256 is not {source.sha256}; "
-            "nothing was kept"
+            f"{source.url}: its SHA-256 is not {source.sha256}: the file has "
+            "changed; nothing was kept"
         ) from error
     return path
 
 
 def _reason(error: Any) -> str:
-    """Why requests has failed, in few words."""
+    """Why requests failed, in few words."""
     if error.response is not None:
         return f"status {error.response.status_code}"
     name = type(error).__name__
-    return {"ConnectionError": "no connection", "ChunkedEncodingError": "it broke off"}.get(
+    return {"ConnectionError": "no connection", "ChunkedEncodingError": "it was interrupted"}.get(
         name, name
     )
 
@@ -112,7 +112,7 @@ class _Bar:
 
 
 def _unpack(archive: Path, source: Source, folder: Path) -> None:
-    """The wanted files alone, in whatever folder: no name in the archive becomes a path."""
+    """Unpack the files to keep, whatever their folder: no name in the archive becomes a path."""
     with ZipFile(archive) as packed:
         members = {PurePosixPath(name).name: name for name in packed.namelist()}
         for name in source.files:

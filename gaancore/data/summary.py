@@ -14,7 +14,7 @@ SPLITS = ("train", "validation", "test")
 
 
 def summarize_nodes(dataset: NodeDataset) -> Facts:
-    """Counts of a graph whose nodes have labels, in memory of some bytes a node beside it.
+    """Counts of a graph whose nodes have labels, using a few bytes of memory per node.
 
     unflagged    : nodes in no split, which every split sees.
     arcs_seen    : of each split, the arcs of the graph that it sees (see `NodeDataset.view`).
@@ -99,7 +99,7 @@ def _labels(dataset: NodeDataset) -> Facts:
 def summarize_traffic(dataset: TrafficDataset) -> Facts:
     """Counts of speeds along roads.
 
-    missing   : share of the readings that are not there. most_missing: [sensor id, its share].
+    missing   : share of the readings that are missing. most_missing: [sensor id, its share].
     stretches : runs of rows without a gap between two. isolated: sensors without a neighbour.
     """
     missing = 1 - dataset.valid.mean(axis=0)

@@ -9,7 +9,7 @@ from gaancore.graph.checks import expect_ends, index_dtype, whole_number
 from gaancore.graph.csr import EDGES_AT_A_TIME, CSRGraph
 from gaancore.system.mapped import forget_pages
 
-# Each call starts anew and gives the same arcs: (src, dst) arrays of equal length, any order.
+# Each call gives the same arcs from the start: (src, dst) arrays of equal length, in any order.
 EdgeChunks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
 
 

@@ -17,7 +17,7 @@ MAX_SOURCES = np.iinfo(np.int32).max
 
 
 class Transpose(NamedTuple):
-    """A block's edges grouped by source: what a gradient with respect to the sources walks over.
+    """A block's edges grouped by source: gradients with respect to the sources go through these.
 
     The edges of source j are the positions p in indptr[j]:indptr[j + 1]; edge p leads to
     destination indices[p] and is edge edge_ids[p] of the block.

@@ -108,7 +108,7 @@ class CSRGraph:
 
     @classmethod
     def disjoint_union(cls, graphs: Sequence["CSRGraph"]) -> "CSRGraph":
-        """All graphs side by side, without edges between them; ids go on from graph to graph."""
+        """All graphs side by side, without edges between them; ids continue from graph to graph."""
         nodes = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
         edges = np.cumsum([0, *(graph.num_edges for graph in graphs)])
         dtype = index_dtype(int(nodes[-1]))
@@ -200,7 +200,7 @@ class CSRGraph:
     def induced_subgraph(self, nodes: ArrayLike) -> "CSRGraph":
         """The given nodes, renumbered 0, 1, ... in their order, and the edges among them.
 
-        nodes : distinct ids, or a bool mask (N,). Raises GraphError for a repeat or a stranger.
+        nodes : distinct ids, or a bool mask (N,). Raises GraphError for a repeat or an unknown id.
         """
         ids = node_ids("induced_subgraph: nodes", nodes, self.num_nodes)
         new_id = np.full(self.num_nodes, -1, self.indices.dtype)

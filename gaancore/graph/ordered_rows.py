@@ -46,8 +46,8 @@ def count_loops_and_repeats(indptr: np.ndarray, indices: np.ndarray) -> tuple[in
 def rows_are_symmetric(indptr: np.ndarray, indices: np.ndarray) -> bool:
     """Whether ascending rows hold each arc as often as its reverse.
 
-    Rows are gone through in order, so the reverses of their arcs must turn up, in every row, in
-    the order in which they lie there.
+    The loop takes rows in order, so the reverses of their arcs must come, within every row, in the
+    order of its entries.
     """
     expected = indptr[:-1].copy()
     for row in range(len(indptr) - 1):

@@ -1,7 +1,7 @@
 """Philox4x32-10: random bits as a pure function of a key and a counter, with no state to carry.
 
 Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). Words of 32
-bits are held in uint64, where a product of two of them fits, so nothing ever overflows.
+bits are stored in uint64, where a product of two of them fits, so nothing ever overflows.
 """
 
 import numpy as np

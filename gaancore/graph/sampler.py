@@ -23,12 +23,12 @@ def sample_blocks(
 ) -> list[Block]:
     """The blocks an L-layer model needs for `seeds`, in the order in which it applies them.
 
-    B_0 = seeds. Step l draws for every node i of B_l, seeds and earlier finds alike, a uniform
-    subset of min(|N_i|, fanouts[l]) of its incoming edges; B_{l+1} is B_l, in its order, followed
+    B_0 = seeds. Step l draws for every node i of B_l, a seed or found earlier, a uniform subset
+    of min(|N_i|, fanouts[l]) of its incoming edges; B_{l+1} is B_l, in its order, followed
     by the nodes that are new, in the order met. Nodes and steps draw independently.
 
-    seeds   : node ids, or a bool mask (N,). None at all gives blocks without rows. A node that is
-              listed again is kept once, where it came first, and a UserWarning says so.
+    seeds   : node ids, or a bool mask (N,). None at all gives blocks without rows. A repeated
+              node is kept once, at its first place, with a UserWarning.
     fanouts : S_1, S_2, ..., one per layer, nearest to the seeds first; -1 takes all neighbours,
               0 takes none.
     seed    : 0 <= seed < 2^64. The result is a pure function of the arguments: the same bits for

@@ -1,7 +1,7 @@
 """Arcs in any order to compressed sparse rows on disk, in memory that does not grow with the graph.
 
-A counting sort, a piece of the rows at a time: the arcs are gone through once to count what each
-row will hold, and once more for each run of rows that fits in memory, to fill them.
+A counting sort, a piece of the rows at a time: one pass over the arcs counts what each row will
+hold, and one more pass for each run of rows that fits in memory fills them.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from gaancore.system.threads import run_ranges, split_evenly
 ENTRIES_AT_A_TIME = 100_000_000  # of the rows being filled, 4 bytes each
 MOST_NODES = np.iinfo(np.int32).max  # an entry is a node and a bit, 32 together
 
-Progress = Callable[[float], None]  # told the share of the work that is done, 0 to 1
+Progress = Callable[[float], None]  # called with the share of the work that is done, 0 to 1
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def write_undirected(
 ) -> ArcCounts:
     """Write `indptr.npy` and `indices.npy` of the undirected simple graph that has all `arcs`.
 
-    arcs : gone through several times; its ids are trusted to be in 0..num_nodes-1. Arcs may be
+    arcs : read several times; its ids are trusted to be in 0..num_nodes-1. Arcs may be
            given one way, both ways or repeatedly: the result has both directions of every edge
            once, rows ascending, and is the same for any order and any chunks.
     Memory is a few chunks, `entries_at_a_time` entries (or one row, if that has more) and two
@@ -110,7 +110,7 @@ def _fill(
     rows: np.ndarray, free: np.ndarray, src: np.ndarray, dst: np.ndarray, first: int, stop: int
 ) -> None:
     """Put both ends of each arc into the rows first..stop-1: 2 src into dst's, 2 dst + 1 into
-    src's, so that an arc and its reverse can be told from an arc given twice.
+    src's, to tell an arc and its reverse from an arc that is given twice.
     """
     for e in range(len(src)):
         a, b = np.int64(src[e]), np.int64(dst[e])

@@ -32,6 +32,14 @@ class TrafficForecaster(Module):
 
     num_inputs : F, channels of a step: the scaled speed, then the features.
     spec       : of the aggregators in all cells; it names the variant.
+
+    >>> spec = AggregatorSpec("gaan", "paper", num_heads=2, mean_in_gate=False)
+    >>> rng = np.random.default_rng(0)
+    >>> roads = CSRGraph.from_edges([0, 1], [1, 0], 2, duplicates="keep")
+    >>> model = TrafficForecaster(2, spec=spec, hidden_dim=8, num_layers=2, rng=rng)
+    >>> steps = np.ones((12, 2, 2), np.float32)  # history, n, F
+    >>> model(steps, steps[:3], GraphCopies(roads)).shape
+    (2, 3)
     """
 
     def __init__(
@@ -115,6 +123,13 @@ class TrafficForecaster(Module):
 class FlatForecaster(Module):
     """The baseline without a graph, about the size of the paper's FC-LSTM: FC-ReLU-FC-ReLU-FC from
     a sensor's own history, and what is known of the steps to predict, to all steps at once.
+
+    >>> rng = np.random.default_rng(0)
+    >>> roads = CSRGraph.from_edges([0, 1], [1, 0], 2, duplicates="keep")
+    >>> model = FlatForecaster(2, history=12, horizon=3, hidden_dim=8, rng=rng)
+    >>> steps = np.ones((12, 2, 2), np.float32)
+    >>> model(steps, steps[:3], GraphCopies(roads)).shape
+    (2, 3)
     """
 
     def __init__(

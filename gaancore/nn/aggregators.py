@@ -23,7 +23,6 @@ from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
     divide_by_degree,
     edge_dot,
-    multiply,
     reshape,
     scale_heads,
     segment_attention,
@@ -54,6 +53,10 @@ class AggregatorSpec:
     slope             : of the output's LeakyReLU; 1: no activation.
     A choice that an aggregator has no use for is left aside.
     Raises SettingsError for another name or variant.
+
+    >>> spec = AggregatorSpec("gaan", num_heads=4, key_dim=8, value_dim=8, gate_dim=16)
+    >>> spec.make(x_dim=5, z_dim=5, out_dim=32, rng=np.random.default_rng(0)).num_parameters
+    2308
     """
 
     name: str
@@ -79,6 +82,10 @@ class Aggregator(Module, ABC):
     """What all share: y_i = h(FC_o(x_i ++ gathered_i)), or heads first as in the released code.
 
     Raises SettingsError for the spec of another aggregator.
+
+    >>> layer = AggregatorSpec("max-pool").make(5, 3, 6, np.random.default_rng(0))
+    >>> isinstance(layer, Aggregator), layer.output.weight.shape  # x_dim + value_dim, out_dim
+    (True, (37, 6))
     """
 
     names: ClassVar[tuple[str, ...]]  # of the specs that it is made from
@@ -149,6 +156,12 @@ class Attention(MultiHead):
 
     w_ij^k = softmax_j(scale * <FC_xa^k(x_i), FC_za^k(z_j)>); the paper prints scale 1, the
     released layers divide both sides by sqrt(key_dim), so scale = 1 / key_dim.
+
+    >>> block, x = Block([0, 1, 3], [1, 0, 1], num_src=2), Tensor(np.ones((2, 5), np.float32))
+    >>> spec = AggregatorSpec("attention", num_heads=2)
+    >>> layer = Attention(5, 5, 6, spec, np.random.default_rng(0))
+    >>> layer(x, x, block).shape, layer.weights(x, x, block).data.tolist()  # all nodes are alike
+    ((2, 6), [[1.0, 1.0], [0.5, 0.5], [0.5, 0.5]])
     """
 
     names = ("attention",)
@@ -175,7 +188,7 @@ class Attention(MultiHead):
     def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
         """w_ij^k of every edge, (E, K), without dropout; `attend` uses and never stores them."""
         scores = edge_dot(self.queries(x), self.keys(z), block=block)
-        return segment_softmax(multiply(scores, scores.dtype.type(self.scale)), block=block)
+        return segment_softmax(scores * self.scale, block=block)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads = self.attend(x, z, block, seed)
@@ -184,7 +197,14 @@ class Attention(MultiHead):
 
 
 class GatedAttention(Attention):
-    """GaAN (eq. 2): as Attention, each head's sum multiplied by the node's gate g_i^k (eq. 3)."""
+    """GaAN (eq. 2): as Attention, each head's sum multiplied by the node's gate g_i^k (eq. 3).
+
+    >>> block, x = Block([0, 1, 3], [1, 0, 1], num_src=2), Tensor(np.ones((2, 5), np.float32))
+    >>> spec = AggregatorSpec("gaan", num_heads=2)
+    >>> layer = GatedAttention(5, 5, 6, spec, np.random.default_rng(0))
+    >>> layer(x, x, block).shape, layer.gate(x, x, block).shape
+    ((2, 6), (2, 2))
+    """
 
     names = ("gaan",)
 
@@ -207,7 +227,13 @@ class GatedAttention(Attention):
 
 
 class Pooling(Aggregator):
-    """y_i = h(FC_o(x_i ++ pool_j h(FC_v(z_j)))), pool = mean or max (section 4)."""
+    """y_i = h(FC_o(x_i ++ pool_j h(FC_v(z_j)))), pool = mean or max (section 4).
+
+    >>> block, x = Block([0, 1, 3], [1, 0, 1], num_src=2), Tensor(np.ones((2, 5), np.float32))
+    >>> layer = Pooling(5, 5, 6, AggregatorSpec("avg-pool"), np.random.default_rng(0))
+    >>> layer(x, x, block).shape
+    (2, 6)
+    """
 
     names = ("avg-pool", "max-pool")
 
@@ -231,6 +257,11 @@ class PairwiseSum(MultiHead):
     """y_i = h(FC_o(x_i ++ [1/|N_i| sum_j w_ij^k h(FC_v^k(z_j))]_k)), weights without competition.
 
     w_ij^k = act(<FC_xa^k(x_i), FC_za^k(z_j)>), act = sigmoid or tanh; never rescaled (section 4).
+
+    >>> block, x = Block([0, 1, 3], [1, 0, 1], num_src=2), Tensor(np.ones((2, 5), np.float32))
+    >>> layer = PairwiseSum(5, 5, 6, AggregatorSpec("pairwise-tanh"), np.random.default_rng(0))
+    >>> layer(x, x, block).shape
+    (2, 6)
     """
 
     names = ("pairwise-sigmoid", "pairwise-tanh")

@@ -46,6 +46,11 @@ class PaperGate(Gate):
     """g_i = sigmoid(FC_g(x_i ++ max_j FC_m(z_j) ++ mean_j z_j)), equation 3 as printed.
 
     mean=False leaves the mean out of either gate, as the paper does on METR-LA (section 5.3).
+
+    >>> block, x = Block([0, 1, 3], [1, 0, 1], num_src=2), Tensor(np.ones((2, 5), np.float32))
+    >>> gate = PaperGate(x_dim=5, z_dim=5, gate_dim=8, num_heads=2, rng=np.random.default_rng(0))
+    >>> gate(x, x, block).shape, gate.output.weight.shape  # x_i, maximum, mean: 5 + 8 + 5
+    ((2, 2), (18, 2))
     """
 
     def __init__(
@@ -77,6 +82,11 @@ class ReleasedGate(Gate):
 
     The node's own x does not enter, a hidden layer of gate_dim does, and FC_g learns at a tenth of
     the learning rate (authors' released layers). x is accepted so that both gates are called alike.
+
+    >>> block, x = Block([0, 1, 3], [1, 0, 1], num_src=2), Tensor(np.ones((2, 5), np.float32))
+    >>> gate = ReleasedGate(x_dim=5, z_dim=5, gate_dim=8, num_heads=2, rng=np.random.default_rng(0))
+    >>> gate(x, x, block).shape, gate.hidden.weight.shape  # the maximum and the mean: 8 + 5
+    ((2, 2), (13, 8))
     """
 
     def __init__(

@@ -27,6 +27,13 @@ class GraphGRUCell(Module):
     thirds of its output, so the three gates share one attention (the authors' released layers).
 
     spec : of all aggregators. Its slope is not used: the cell itself has the activations.
+
+    >>> spec = AggregatorSpec("attention", "paper", num_heads=2, key_dim=4, value_dim=4)
+    >>> cell = GraphGRUCell(in_dim=3, out_dim=6, spec=spec, rng=np.random.default_rng(0))
+    >>> block = Block([0, 1, 3], [1, 0, 1], num_src=2)
+    >>> x, h = Tensor(np.ones((2, 3), np.float32)), Tensor(np.zeros((2, 6), np.float32))
+    >>> cell(x, h, block).shape
+    (2, 6)
     """
 
     def __init__(
@@ -62,8 +69,9 @@ class ReadyCell:
 
     def step(self, seen: Sequence[Tensor], x: Tensor, h: Tensor, block: Block) -> Tensor:
         """h' (n, out_dim) from seen = see(x), x (n, in_dim) and h (n, out_dim)."""
-        remembered = _thirds(self.of_state((x, h), h, block))
-        return gru_update(*seen, *remembered, h, slope=SLOPE)
+        x_u, x_r, x_c = seen
+        h_u, h_r, h_c = _thirds(self.of_state((x, h), h, block))
+        return gru_update(x_u, x_r, x_c, h_u, h_r, h_c, h, slope=SLOPE)
 
     def __call__(self, x: Tensor, h: Tensor, block: Block) -> Tensor:
         return self.step(self.see(x, block), x, h, block)

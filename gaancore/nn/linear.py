@@ -22,6 +22,11 @@ class Linear(Module):
 
     W (in_dim, out_dim) starts uniform in +-sqrt(6 / (in_dim + out_dim)) (Glorot), b at 0, as in
     the authors' code. `lr_scale` multiplies the learning rate of both.
+
+    >>> layer = Linear(2, 1, np.random.default_rng(0), slope=0.1)
+    >>> layer.weight.data[:], layer.bias.data[:] = [[1.0], [2.0]], 4.0
+    >>> layer(Tensor(np.array([[1.0, 2.0], [-10.0, -2.0]], np.float32))).data.ravel().tolist()
+    [9.0, -1.0]
     """
 
     def __init__(

@@ -12,7 +12,12 @@ from gaancore.tensor import Tensor
 
 
 class Parameter(Tensor):
-    """A leaf that the optimiser moves; `lr_scale` multiplies the learning rate for it alone."""
+    """A leaf that the optimiser moves; `lr_scale` multiplies the learning rate for it alone.
+
+    >>> bias = Parameter(np.zeros(3, np.float32), lr_scale=0.1)
+    >>> bias.requires_grad, bias.lr_scale
+    (True, 0.1)
+    """
 
     __slots__ = ("lr_scale",)
 
@@ -22,7 +27,15 @@ class Parameter(Tensor):
 
 
 class Module:
-    """Anything with parameters: attributes that are Parameters, Modules or lists of Modules."""
+    """Anything with parameters: attributes that are Parameters, Modules or lists of Modules.
+
+    >>> class Two(Module):
+    ...     def __init__(self, rng):
+    ...         self.layers = [Linear(3, 4, rng), Linear(4, 1, rng)]
+    >>> model = Two(np.random.default_rng(0))
+    >>> [name for name, _ in model.named_parameters()], model.num_parameters
+    (['layers.0.weight', 'layers.0.bias', 'layers.1.weight', 'layers.1.bias'], 21)
+    """
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
         """("layers.0.query.weight", parameter) in the order the attributes were set."""

@@ -5,6 +5,7 @@ from gaancore.ops.elementwise import (
     dropout,
     leaky_relu,
     multiply,
+    negative,
     scale_heads,
     sigmoid,
     subtract,
@@ -12,6 +13,7 @@ from gaancore.ops.elementwise import (
 )
 from gaancore.ops.linalg import linear, matmul
 from gaancore.ops.loss import bce_with_logits, masked_absolute_error, softmax_cross_entropy
+from gaancore.ops.operators import install as _install_operators
 from gaancore.ops.recurrent import gru_update
 from gaancore.ops.segment import (
     divide_by_degree,
@@ -49,6 +51,7 @@ __all__ = [
     "masked_absolute_error",
     "matmul",
     "multiply",
+    "negative",
     "reshape",
     "scale_heads",
     "segment_attention",
@@ -64,3 +67,5 @@ __all__ = [
     "tanh",
     "total",
 ]
+
+_install_operators()

@@ -6,7 +6,8 @@ All raise ShapeError for anything but float32 or float64, or a mixture of the tw
 from gaancore.array import Array, array_module
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_rate, expect_shape
-from gaancore.tensor import Backward, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Backward
 
 
 def _sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
@@ -24,7 +25,11 @@ def _sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
 
 @primitive
 def add(a: Array, b: Array) -> tuple[Array, Backward]:
-    """a + b. Shapes broadcast."""
+    """a + b. Shapes broadcast.
+
+    >>> add(np.array([1.0, 2.0]), np.array(10.0)).data
+    array([11., 12.])
+    """
     expect_floats("add", a=a, b=b)
     shape_a, shape_b = a.shape, b.shape
 
@@ -36,7 +41,11 @@ def add(a: Array, b: Array) -> tuple[Array, Backward]:
 
 @primitive
 def subtract(a: Array, b: Array) -> tuple[Array, Backward]:
-    """a - b. Shapes broadcast."""
+    """a - b. Shapes broadcast.
+
+    >>> subtract(np.array([1.0, 2.0]), np.array(10.0)).data
+    array([-9., -8.])
+    """
     expect_floats("subtract", a=a, b=b)
     shape_a, shape_b = a.shape, b.shape
 
@@ -48,7 +57,13 @@ def subtract(a: Array, b: Array) -> tuple[Array, Backward]:
 
 @primitive
 def multiply(a: Array, b: Array) -> tuple[Array, Backward]:
-    """a * b, element by element. Shapes broadcast."""
+    """a * b, element by element. Shapes broadcast.
+
+    >>> x = Tensor(np.array([1.0, 2.0]), requires_grad=True)
+    >>> multiply(x, np.array([3.0, 4.0])).backward(np.ones(2))
+    >>> x.grad
+    array([3., 4.])
+    """
     expect_floats("multiply", a=a, b=b)
 
     def backward(grad: Array) -> tuple[Array, Array]:
@@ -58,10 +73,24 @@ def multiply(a: Array, b: Array) -> tuple[Array, Backward]:
 
 
 @primitive
+def negative(x: Array) -> tuple[Array, Backward]:
+    """-x. Any shape.
+
+    >>> negative(np.array([1.0, -2.0])).data
+    array([-1.,  2.])
+    """
+    expect_floats("negative", x=x)
+    return -x, lambda grad: (-grad,)
+
+
+@primitive
 def leaky_relu(x: Array, *, slope: float = 0.1) -> tuple[Array, Backward]:
     """x where x > 0, else slope * x (the paper's h has slope 0.1; slope 0 is ReLU).
 
     Any shape. At exactly 0 the gradient is `slope`.
+
+    >>> leaky_relu(np.array([-2.0, 3.0])).data
+    array([-0.2,  3. ])
     """
     expect_floats("leaky_relu", x=x)
     factor = array_module(x).where(x > 0, x.dtype.type(1), x.dtype.type(slope))
@@ -74,7 +103,11 @@ def leaky_relu(x: Array, *, slope: float = 0.1) -> tuple[Array, Backward]:
 
 @primitive
 def sigmoid(x: Array) -> tuple[Array, Backward]:
-    """1 / (1 + exp(-x)), as (1 + tanh(x / 2)) / 2, which cannot overflow. Any shape."""
+    """1 / (1 + exp(-x)), as (1 + tanh(x / 2)) / 2, which cannot overflow. Any shape.
+
+    >>> sigmoid(np.log([1.0, 3.0])).data
+    array([0.5 , 0.75])
+    """
     expect_floats("sigmoid", x=x)
     half = x.dtype.type(0.5)
     out = half * array_module(x).tanh(half * x) + half
@@ -87,7 +120,11 @@ def sigmoid(x: Array) -> tuple[Array, Backward]:
 
 @primitive
 def tanh(x: Array) -> tuple[Array, Backward]:
-    """Hyperbolic tangent. Any shape."""
+    """Hyperbolic tangent. Any shape.
+
+    >>> tanh(np.log([1.0, 2.0])).data.round(6)
+    array([0. , 0.6])
+    """
     expect_floats("tanh", x=x)
     out = array_module(x).tanh(x)
 
@@ -105,6 +142,10 @@ def scale_heads(heads: Array, gates: Array) -> tuple[Array, Backward]:
 
     heads (N, K, D), gates (N, K). Returns (N, K, D).
     Raises ShapeError if a shape or dtype does not fit.
+
+    >>> heads = np.array([[[1.0, 2.0], [3.0, 4.0]]])  # one node, two heads
+    >>> scale_heads(heads, np.array([[1.0, 0.5]])).data.tolist()
+    [[[1.0, 2.0], [1.5, 2.0]]]
     """
     expect_floats("scale_heads", heads=heads, gates=gates)
     expect_shape("scale_heads", "heads", heads, ("N", "K", "D"))
@@ -124,6 +165,10 @@ def dropout(x: Array, *, rate: float, seed: int) -> tuple[Array, Backward]:
     What is kept is a function of (seed, position) alone: no mask is stored, and the gradient asks
     for the same positions again. rate 0 is the identity. Any shape.
     Raises SettingsError unless 0 <= rate < 1.
+
+    >>> out = dropout(np.ones(1000), rate=0.2, seed=0).data
+    >>> np.unique(out), bool(750 < np.count_nonzero(out) < 850)
+    (array([0.  , 1.25]), True)
     """
     expect_floats("dropout", x=x)
     expect_rate("dropout", "rate", rate)

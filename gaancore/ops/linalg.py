@@ -3,12 +3,17 @@
 from gaancore.array import Array
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
-from gaancore.tensor import Backward, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Backward
 
 
 @primitive
-def matmul(a: Array, b: Array, *, needed: tuple[bool, ...]) -> tuple[Array, Backward]:
-    """a @ b for matrices (m, n) and (n, p). Raises ShapeError if they do not fit."""
+def matmul(a: Array, b: Array, *, needed: tuple[bool, ...] = ()) -> tuple[Array, Backward]:
+    """a @ b for matrices (m, n) and (n, p). Raises ShapeError if they do not fit.
+
+    >>> matmul(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).data
+    array([[11.]])
+    """
     expect_floats("matmul", a=a, b=b)
     expect_shape("matmul", "a", a, ("m", "n"))
     expect_shape("matmul", "b", b, (a.shape[1], "p"))
@@ -24,7 +29,9 @@ def matmul(a: Array, b: Array, *, needed: tuple[bool, ...]) -> tuple[Array, Back
 
 
 @primitive
-def linear(*arrays: Array, needed: tuple[bool, ...], slope: float = 1.0) -> tuple[Array, Backward]:
+def linear(
+    *arrays: Array, needed: tuple[bool, ...] = (), slope: float = 1.0
+) -> tuple[Array, Backward]:
     """leaky_relu((x_1 ++ x_2 ++ ...) @ weight + bias): a fully connected layer with activation.
 
     arrays : the parts x_p (N, F_p) of the input, side by side (the paper's circled plus) but never
@@ -32,6 +39,12 @@ def linear(*arrays: Array, needed: tuple[bool, ...], slope: float = 1.0) -> tupl
     slope  : what a negative sum is multiplied by: 1 no activation (the default), 0.1 the paper's
              h, 0 ReLU.
     Returns (N, G). Raises ShapeError if a shape or dtype does not fit.
+
+    >>> x_1, x_2 = np.array([[1.0], [2.0]]), np.array([[10.0], [-20.0]])
+    >>> weight, bias = np.array([[3.0], [1.0]]), np.array([4.0])
+    >>> linear(x_1, x_2, weight, bias, slope=0.1).data  # 3 + 10 + 4; 0.1 (6 - 20 + 4)
+    array([[17.],
+           [-1.]])
     """
     *parts, weight, bias = arrays
     named = {"x": parts[0]} if len(parts) == 1 else {f"x_{p}": x for p, x in enumerate(parts, 1)}

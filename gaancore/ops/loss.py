@@ -1,4 +1,4 @@
-"""What training makes small."""
+"""Loss functions."""
 
 import numpy as np
 
@@ -6,7 +6,8 @@ from gaancore.array import Array, array_module
 from gaancore.errors import ShapeError
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
-from gaancore.tensor import Backward, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Backward
 
 
 @primitive
@@ -17,6 +18,10 @@ def bce_with_logits(logits: Array, targets: Array) -> tuple[Array, Backward]:
 
     logits (N, C) float, targets (N, C) uint8 of 0 and 1. Returns a scalar; 0 for N = 0.
     Raises ShapeError if shapes differ or targets are not uint8.
+
+    >>> logits, targets = np.log([[3.0, 1.0]]), np.array([[1, 0]], np.uint8)
+    >>> float(np.exp(-2 * bce_with_logits(logits, targets).data).round(6))  # 3/4 times 1/2
+    0.375
     """
     expect_floats("bce_with_logits", logits=logits)
     expect_shape("bce_with_logits", "logits", logits, ("N", "C"))
@@ -41,6 +46,10 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backwar
     logits (N, C) float, targets (N,) integer classes. Returns a scalar; 0 for N = 0.
     Raises ShapeError if shapes do not fit or a class is not an integer in 0 .. C - 1; on a GPU,
     where to look is to wait, the loss is NaN if it is an integer outside.
+
+    >>> loss = softmax_cross_entropy(np.log([[1.0, 3.0]]), np.array([1]))
+    >>> float(np.exp(-loss.data).round(6))  # the probability of class 1
+    0.75
     """
     expect_floats("softmax_cross_entropy", logits=logits)
     expect_shape("softmax_cross_entropy", "logits", logits, ("N", "C"))
@@ -75,6 +84,10 @@ def masked_absolute_error(
     count : how many targets the mean is over, those of this call or of the whole batch that it is
             a part of. Returns a scalar, 0 without gradient where nothing is valid.
     Raises ShapeError if shapes or dtypes do not fit.
+
+    >>> predictions, targets = np.array([1.0, 5.0]), np.array([3.0, np.nan])
+    >>> masked_absolute_error(predictions, targets, np.array([True, False]), count=1).data
+    array(2.)
     """
     expect_floats("masked_absolute_error", predictions=predictions, targets=targets)
     expect_shape("masked_absolute_error", "targets", targets, predictions.shape)

@@ -3,7 +3,8 @@
 from gaancore.array import Array
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
-from gaancore.tensor import Backward, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Backward
 
 
 @primitive
@@ -25,6 +26,11 @@ def gru_update(
 
     All (N, D); slope is what a negative candidate is multiplied by. Returns (N, D).
     Raises ShapeError if a shape or dtype does not fit.
+
+    >>> x_u = x_r = h_u = h_r = np.zeros((1, 1))  # so u = r = 1/2
+    >>> x_c, h_c, h = np.array([[1.0]]), np.array([[4.0]]), np.array([[5.0]])
+    >>> gru_update(x_u, x_r, x_c, h_u, h_r, h_c, h, slope=0.1).data  # (1 + 4 / 2) / 2 + 5 / 2
+    array([[4.]])
     """
     parts = {"x_u": x_u, "x_r": x_r, "x_c": x_c, "h_u": h_u, "h_r": h_r, "h_c": h_c, "h": h}
     expect_floats("gru_update", **parts)

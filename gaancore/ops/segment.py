@@ -14,7 +14,8 @@ from gaancore.ops.checks import (
     expect_rate,
     expect_sources,
 )
-from gaancore.tensor import Backward, primitive
+from gaancore.ops.lift import primitive
+from gaancore.tensor import Backward
 
 
 @primitive
@@ -26,6 +27,10 @@ def segment_softmax(scores: Array, *, block: Block) -> tuple[Array, Backward]:
     scores : (E, K), any finite value is safe, for the segment's maximum is subtracted first.
     Returns (E, K); each non-empty segment sums to 1 in each head (to 0 if all its scores are -inf).
     Raises ShapeError if scores has not E rows or is not float32 / float64.
+
+    >>> block = Block([0, 1, 3], [1, 0, 1], num_src=2)  # node 0 has neighbour 1; node 1 has 0 and 1
+    >>> segment_softmax(np.log([[7.0], [1.0], [3.0]]), block=block).data.round(3).tolist()
+    [[1.0], [0.25], [0.75]]
     """
     expect_floats("segment_softmax", scores=scores)
     expect_edges("segment_softmax", "scores", scores, block)
@@ -46,6 +51,12 @@ def segment_weighted_sum(weights: Array, values: Array, *, block: Block) -> tupl
 
     weights (E, K), values (S, K, D). Returns (N, K, D); an empty segment gives 0.
     Raises ShapeError if a shape or dtype does not fit the block.
+
+    >>> block = Block([0, 1, 3], [1, 0, 1], num_src=2)
+    >>> weights = np.array([[1.0], [0.25], [0.75]])
+    >>> values = np.array([[[1.0]], [[10.0]]])
+    >>> segment_weighted_sum(weights, values, block=block).data.ravel()
+    array([10.  ,  7.75])
     """
     expect_floats("segment_weighted_sum", weights=weights, values=values)
     expect_edges("segment_weighted_sum", "weights", weights, block)
@@ -67,6 +78,10 @@ def divide_by_degree(x: Array, *, block: Block) -> tuple[Array, Backward]:
 
     x (N, ...). Returns the same shape; an empty segment divides by 1.
     Raises ShapeError if x has not one row per destination or is not float32 / float64.
+
+    >>> block = Block([0, 0, 2], [0, 1], num_src=2)  # node 0 has no neighbours, node 1 has two
+    >>> divide_by_degree(np.array([[0.0], [11.0]]), block=block).data.ravel()
+    array([0. , 5.5])
     """
     expect_floats("divide_by_degree", x=x)
     expect_destinations("divide_by_degree", "x", x, block, x.shape[1:])
@@ -87,6 +102,12 @@ def edge_dot(queries: Array, keys: Array, *, block: Block) -> tuple[Array, Backw
 
     queries (N, K, D), keys (S, K, D). Returns (E, K).
     Raises ShapeError if a shape or dtype does not fit the block.
+
+    >>> block = Block([0, 1, 3], [1, 0, 1], num_src=2)
+    >>> queries = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+    >>> keys = np.array([[[2.0, 3.0]], [[4.0, 5.0]]])
+    >>> edge_dot(queries, keys, block=block).data.ravel()
+    array([4., 3., 5.])
     """
     expect_floats("edge_dot", queries=queries, keys=keys)
     expect_destinations("edge_dot", "queries", queries, block, ("K", "D"))
@@ -110,6 +131,10 @@ def segment_mean(values: Array, *, block: Block) -> tuple[Array, Backward]:
 
     values (S, F). Returns (N, F); an empty segment gives 0.
     Raises ShapeError if values has not one row per source or is not float32 / float64.
+
+    >>> block = Block([0, 0, 2], [0, 1], num_src=2)
+    >>> segment_mean(np.array([[1.0], [10.0]]), block=block).data.ravel()
+    array([0. , 5.5])
     """
     expect_floats("segment_mean", values=values)
     expect_sources("segment_mean", "values", values, block, ("F",))
@@ -131,6 +156,11 @@ def segment_max(values: Array, *, block: Block) -> tuple[Array, Backward]:
     values (S, F). Returns (N, F); an empty segment gives 0 and passes no gradient. On a tie the
     first edge in CSR order takes the whole gradient.
     Raises ShapeError if values has not one row per source or is not float32 / float64.
+
+    >>> block = Block([0, 0, 2], [0, 1], num_src=2)
+    >>> segment_max(np.array([[1.0, -1.0], [0.0, -2.0]]), block=block).data
+    array([[ 0.,  0.],
+           [ 1., -1.]])
     """
     expect_floats("segment_max", values=values)
     expect_sources("segment_max", "values", values, block, ("F",))
@@ -166,6 +196,12 @@ def segment_attention(
     queries (N, K, A), keys (S, K, A), values (S, K, D). Returns (N, K, D), 0 for an empty segment.
     Raises ShapeError if a shape or dtype does not fit the block, SettingsError unless
     0 <= dropout < 1.
+
+    >>> block = Block([0, 1, 3], [1, 0, 1], num_src=2)
+    >>> ones, keys = np.ones((2, 1, 1)), np.log([[[1.0]], [[3.0]]])
+    >>> values = np.array([[[1.0]], [[10.0]]])  # weights 1; 1/4 and 3/4
+    >>> segment_attention(ones, keys, values, block=block).data.ravel().round(6)
+    array([10.  ,  7.75])
     """
     expect_floats("segment_attention", queries=queries, keys=keys, values=values)
     expect_destinations("segment_attention", "queries", queries, block, ("K", "A"))

@@ -5,12 +5,18 @@ import numpy as np
 from gaancore.array import Array, array_module
 from gaancore.errors import ShapeError
 from gaancore.ops.checks import expect_floats, expect_shape
-from gaancore.tensor import Backward, primitive
+from gaancore.ops.lift import ListBackward, list_primitive, primitive
+from gaancore.tensor import Backward
 
 
 @primitive
 def reshape(x: Array, *, shape: tuple[int, ...]) -> tuple[Array, Backward]:
-    """The same numbers in C order under another shape (one size may be -1)."""
+    """The same numbers in C order under another shape (one size may be -1).
+
+    >>> reshape(np.array([1.0, 2.0, 3.0, 4.0]), shape=(2, -1)).data
+    array([[1., 2.],
+           [3., 4.]])
+    """
     before = x.shape
 
     def backward(grad: Array) -> tuple[Array]:
@@ -25,6 +31,9 @@ def concat(*parts: Array) -> tuple[Array, Backward]:
 
     parts : arrays (..., F_1), (..., F_2), ... with equal leading shapes. Returns (..., sum of F).
     Raises ShapeError if the leading shapes or the dtypes differ.
+
+    >>> concat(np.array([[1.0]]), np.array([[2.0, 3.0]])).data
+    array([[1., 2., 3.]])
     """
     expect_floats("concat", **{f"part {i}": part for i, part in enumerate(parts)})
     leading = parts[0].shape[:-1]
@@ -51,6 +60,12 @@ def beside(*matrices: Array, own: slice) -> tuple[Array, Backward]:
 
     matrices : G arrays (m, n). own : a slice of w rows, with a start and a stop.
     Returns (m + (G - 1) w, G n). Raises ShapeError if the shapes or the dtypes differ.
+
+    >>> A, B = np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]])
+    >>> beside(A, B, own=slice(1, 2)).data  # row 0 is shared
+    array([[1., 3.],
+           [2., 0.],
+           [0., 4.]])
     """
     expect_floats("beside", **{f"matrix {g}": matrix for g, matrix in enumerate(matrices)})
     for g, matrix in enumerate(matrices):
@@ -84,6 +99,9 @@ def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
     """x[:count]: a block's destinations, which come first among its sources.
 
     x : (n, ...). Returns (count, ...). Raises ShapeError if there are fewer rows.
+
+    >>> first_rows(np.array([1.0, 2.0, 3.0]), count=2).data
+    array([1., 2.])
     """
     if count > x.shape[0]:
         raise ShapeError(f"first_rows: x: expected at least {count} rows, got {x.shape[0]}")
@@ -101,7 +119,13 @@ def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
 
 @primitive
 def total(x: Array) -> tuple[Array, Backward]:
-    """Sum of all elements, a scalar. Raises ShapeError unless x is float32 or float64."""
+    """Sum of all elements, a scalar. Raises ShapeError unless x is float32 or float64.
+
+    >>> w = Tensor(np.array([1.0, 3.0]), requires_grad=True)
+    >>> total(w * w).backward()
+    >>> w.grad
+    array([2., 6.])
+    """
     expect_floats("total", x=x)
     before = x.shape
 
@@ -111,12 +135,15 @@ def total(x: Array) -> tuple[Array, Backward]:
     return x.sum(), backward
 
 
-@primitive
-def split_rows(x: Array, *, count: int) -> tuple[list[Array], Backward]:
+@list_primitive
+def split_rows(x: Array, *, count: int) -> tuple[list[Array], ListBackward]:
     """x cut into `count` runs of rows of equal length: the steps of a sequence, say.
 
     x : (count * n, ...). Returns a list of `count` arrays (n, ...).
     Raises ShapeError if the rows cannot be shared out evenly.
+
+    >>> [part.data for part in split_rows(np.array([1.0, 2.0, 3.0, 4.0]), count=2)]
+    [array([1., 2.]), array([3., 4.])]
     """
     if x.shape[0] % count:
         raise ShapeError(f"split_rows: x: expected a multiple of {count} rows, got {x.shape[0]}")
@@ -129,12 +156,15 @@ def split_rows(x: Array, *, count: int) -> tuple[list[Array], Backward]:
     return parts, backward
 
 
-@primitive
-def split_columns(x: Array, *, count: int) -> tuple[list[Array], Backward]:
+@list_primitive
+def split_columns(x: Array, *, count: int) -> tuple[list[Array], ListBackward]:
     """x cut into `count` groups of columns of equal width.
 
     x : (n, count * F). Returns a list of `count` arrays (n, F).
     Raises ShapeError if the columns cannot be shared out evenly.
+
+    >>> [part.data for part in split_columns(np.array([[1.0, 2.0, 3.0, 4.0]]), count=2)]
+    [array([[1., 2.]]), array([[3., 4.]])]
     """
     expect_shape("split_columns", "x", x, ("n", "F"))
     if x.shape[1] % count:
@@ -157,6 +187,9 @@ def concat_rows(*parts: Array) -> tuple[Array, Backward]:
     """One below the other: arrays (n_1, ...), (n_2, ...), ... as (sum of n, ...).
 
     Raises ShapeError if the other axes or the dtypes differ.
+
+    >>> concat_rows(np.array([1.0]), np.array([2.0, 3.0])).data
+    array([1., 2., 3.])
     """
     expect_floats("concat_rows", **{f"part {i}": part for i, part in enumerate(parts)})
     for i, part in enumerate(parts):

@@ -1,7 +1,7 @@
-"""The paper's tables: each row a TOML file of settings, with what the paper prints for it.
+"""The paper's tables: a TOML file each, with settings and what the paper prints for every row.
 
-A row's file holds the settings that differ from its task's defaults, in the keys of a config file.
-`[paper]` says where the paper has it, `[paper.TASK]` what is printed there: scores as
+`[ROW]` holds the settings that differ from the task's defaults, in the keys of a config file.
+`[ROW.paper]` says where the paper has it, `[ROW.paper.TASK]` what is printed there: scores as
 [mean, deviation] or [mean], `printed` and `num_parameters` for #Param. A number that could not be
 confirmed is left out. A row with a `task` of its own is for that task alone.
 """
@@ -117,16 +117,12 @@ def tables_with(task: str) -> list[str]:
 
 def read_rows(table: str) -> list[Row]:
     """Every row of a table, sorted by model as the paper lists them, then by name."""
-    folder = resources.files("gaancore.reproduce") / "rows" / table
-    files = (file for file in folder.iterdir() if file.name.endswith(".toml"))
-    rows = [_read(file.name, file.read_text(encoding="utf-8")) for file in files]
+    file = resources.files("gaancore.reproduce") / "rows" / f"{table}.toml"
+    rows = []
+    for name, settings in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        paper = settings.pop("paper")
+        rows.append(Row(name, settings, paper.pop("place"), paper))
     return sorted(rows, key=_place_in_table)
-
-
-def _read(file_name: str, text: str) -> Row:
-    settings = tomllib.loads(text)
-    paper = settings.pop("paper")
-    return Row(file_name.removesuffix(".toml"), settings, paper.pop("place"), paper)
 
 
 ORDER = ("fnn", "avg-pool", "max-pool", "pairwise-sigmoid", "pairwise-tanh", "attention", "gaan")

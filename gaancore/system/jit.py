@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numba
 
 config: Any = numba.config
 COMPILED = not config.DISABLE_JIT
+_choosing_the_folder = Lock()  # Numba's setting is global, and threads make kernels at once
 
 
 def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -21,14 +23,15 @@ def jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     if function is None:
         return lambda f: jit(f, **options)
     options = {"nogil": True, "error_model": "numpy", **options}
-    before = config.CACHE_DIR
-    config.CACHE_DIR = before or _cache_folder()
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:
-        return numba.njit(**options)(function)
-    finally:
-        config.CACHE_DIR = before
+    with _choosing_the_folder:
+        before = config.CACHE_DIR
+        config.CACHE_DIR = before or _cache_folder()
+        try:
+            return numba.njit(cache=True, **options)(function)
+        except RuntimeError:
+            return numba.njit(**options)(function)
+        finally:
+            config.CACHE_DIR = before
 
 
 def _cache_folder() -> str:

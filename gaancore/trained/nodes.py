@@ -13,8 +13,8 @@ from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
 from gaancore.data.nodes.missing import Nan
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.train.choices import with_changes
-from gaancore.train.nodes.explain import ArcAttention, arc_attention, node_gates
-from gaancore.train.nodes.heads_of_test import look_at_heads
+from gaancore.train.nodes.heads.explain import ArcAttention, arc_attention, node_gates
+from gaancore.train.nodes.heads.of_test import look_at_heads
 from gaancore.train.nodes.predict import Classifier, load_classifier
 from gaancore.train.nodes.scorer import Scorer
 from gaancore.trained.opened import OpenedRun

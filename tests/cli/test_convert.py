@@ -35,7 +35,9 @@ def test_a_store_trains_as_the_file_it_was_made_of_where_the_order_is_the_same(
     assert gaancore("convert", "sorted.npz", "store").code == 0
     for source, run in (("sorted.npz", "a"), ("store", "b")):
         options = small_options(epochs=1)
-        assert gaancore("train", "--data", source, "--out", run, *options).code == 0
+        assert (
+            gaancore("train", "--task", "ppi", "--data", source, "--out", run, *options).code == 0
+        )
     weights = [contents(tmp_path / run)["best.safetensors"] for run in "ab"]
     assert weights[0] == weights[1]
     assert gaancore("evaluate", "b").code == 0
@@ -79,7 +81,7 @@ REFUSED = {
     "no split": (["toy.mat", "store"], "toy.mat: the files name no split; split_shares: per cent"),
     "a split twice": (["small.npz", "store", "--split=60,20,20"], "has a split of its own"),
     "words": (["toy.mat", "store", "--split=a,b"], "--split: expected numbers such as 60,20,20"),
-    "two shares": (["toy.mat", "store", "--split=60,40"], "split_shares: expected per cent of"),
+    "two shares": (["toy.mat", "store", "--split=60,40"], "--split: expected per cent of"),
     "a seed alone": (["small.npz", "store", "--seed=1"], "--seed: nothing is drawn without --sp"),
 }
 
@@ -95,7 +97,7 @@ def test_what_cannot_be_converted_is_refused_in_one_line_and_writes_nothing(
 
 def test_a_store_is_not_converted_again_nor_a_file_checked(refused, gaancore, data):
     gaancore("convert", data, "store")
-    assert "store: a store already; use it as it is" in refused("convert", "store", "again")
+    assert "store: already a store; use it as it is" in refused("convert", "store", "again")
     assert "meta.json" in refused("check", data)
 
 
@@ -121,7 +123,7 @@ def test_the_built_in_ppi_is_written_as_it_is_trained_on(gaancore, tmp_path):
     assert (opened.ceiling, opened.kind) == (expected.ceiling, "synthetic")
     assert opened.notes == (*expected.notes, "drawn with seed 3")
     options = small_options(epochs=1)
-    assert gaancore("train", "--data", "store", "--out", "run", *options).code == 0
+    assert gaancore("train", "--task", "ppi", "--data", "store", "--out", "run", *options).code == 0
     again = gaancore("synth", "ppi", "store")
     assert again.code == 2
     assert "already exists" in again.err

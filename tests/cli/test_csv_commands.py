@@ -52,10 +52,13 @@ def write_graph(folder, graph, labelled=True):
 def test_from_two_tables_to_names_of_classes_for_a_new_graph(gaancore, graph, tmp_path):
     ids, x, edges, classes, split = graph
     old = write_graph(tmp_path / "old", graph)
-    assert gaancore("train", "--data", old, "--out", "run", *REDDIT).code == 0
+    assert gaancore("train", "--task", "ppi", "--data", old, "--out", "run", *REDDIT).code == 0
     # the same graph by numbers, of which nothing has a name
     np.savez("old.npz", edge_index=edges, x=x, y=classes, split=split)
-    assert gaancore("train", "--data", "old.npz", "--out", "numbered", *REDDIT).code == 0
+    assert (
+        gaancore("train", "--task", "ppi", "--data", "old.npz", "--out", "numbered", *REDDIT).code
+        == 0
+    )
     weights = [contents(tmp_path / run)["best.safetensors"] for run in ("run", "numbered")]
     assert weights[0] == weights[1]
 
@@ -87,7 +90,7 @@ def test_from_two_tables_to_names_of_classes_for_a_new_graph(gaancore, graph, tm
 def test_ids_and_names_outlive_a_conversion(gaancore, graph, tmp_path):
     write_graph(tmp_path / "old", graph)
     assert gaancore("convert", "old", "store").code == 0
-    assert gaancore("train", "--data", "store", "--out", "run", *REDDIT).code == 0
+    assert gaancore("train", "--task", "ppi", "--data", "store", "--out", "run", *REDDIT).code == 0
     assert gaancore("predict", "run").code == 0
     rows = rows_of("predictions.csv")
     assert {row["node_id"] for row in rows} == set(graph[0])
@@ -103,7 +106,9 @@ def test_ids_and_names_outlive_a_conversion(gaancore, graph, tmp_path):
 def test_several_labels_have_their_names(gaancore, tmp_path):
     write_csv(tmp_path)
     options = small_options(epochs=2)
-    assert gaancore("train", "--data", tmp_path, "--out", "run", *options).code == 0
+    assert (
+        gaancore("train", "--task", "ppi", "--data", tmp_path, "--out", "run", *options).code == 0
+    )
     assert gaancore("predict", "run").code == 0
     rows = rows_of("predictions.csv")
     assert [row["node_id"] for row in rows] == NAMES
@@ -115,7 +120,7 @@ def test_several_labels_have_their_names(gaancore, tmp_path):
 
 def test_classes_that_were_renumbered_keep_their_numbers(gaancore, tmp_path):
     path = write_npz(tmp_path, y=np.array(CLASSES) * 2 + 4)
-    assert gaancore("train", "--data", path, "--out", "run", *REDDIT).code == 0
+    assert gaancore("train", "--task", "ppi", "--data", path, "--out", "run", *REDDIT).code == 0
     assert gaancore("predict", "run").code == 0
     for row in rows_of("predictions.csv"):
         odds = {number: float(row[f"p:{number}"]) for number in range(4, 9)}
@@ -126,7 +131,7 @@ def test_features_by_other_names_or_in_another_order_are_refused(
     gaancore, refused, graph, tmp_path
 ):
     old = write_graph(tmp_path / "old", graph)
-    assert gaancore("train", "--data", old, "--out", "run", *REDDIT).code == 0
+    assert gaancore("train", "--task", "ppi", "--data", old, "--out", "run", *REDDIT).code == 0
     table = old / "nodes.csv"
     table.write_text(table.read_text().replace("id,a,b,c", "id,a,c,b"))
     assert refused("predict", "run", "--data", old) == (
@@ -138,7 +143,9 @@ def test_features_by_other_names_or_in_another_order_are_refused(
 def test_names_that_do_not_fit_the_weights_are_refused(gaancore, refused, tmp_path):
     write_csv(tmp_path)
     options = small_options(epochs=1)
-    assert gaancore("train", "--data", tmp_path, "--out", "run", *options).code == 0
+    assert (
+        gaancore("train", "--task", "ppi", "--data", tmp_path, "--out", "run", *options).code == 0
+    )
     path = tmp_path / "run" / "settings.json"
     for field in ("class_names", "feature_names"):
         content = json.loads(path.read_text())
@@ -164,6 +171,10 @@ def test_a_look_at_the_tables_names_the_classes(gaancore, graph, tmp_path):
 def test_a_bad_table_is_one_line_of_every_command(refused, graph, tmp_path):
     old = write_graph(tmp_path / "old", graph)
     (old / "edges.csv").write_text("src,dst\n1,2\n")
-    for command in (("train", "--data", old), ("info", old), ("convert", old, "store")):
+    for command in (
+        ("train", "--task", "ppi", "--data", old),
+        ("info", old),
+        ("convert", old, "store"),
+    ):
         assert refused(*command).startswith(f"{old}/edges.csv: line 2: no node of nodes.csv has")
     assert not (tmp_path / "store").exists()

@@ -16,7 +16,9 @@ TINY = small_options(epochs=1, batch_size=40)
 
 def test_a_run_trains_goes_on_and_is_scored_again_on_a_gpu(gaancore, data, tmp_path, emulated):
     with emulated["random"].installed():
-        outcome = gaancore("train", "--data", data, *TINY, "--device", "cuda", "--out", "run")
+        outcome = gaancore(
+            "train", "--task", "ppi", "--data", data, *TINY, "--device", "cuda", "--out", "run"
+        )
         assert outcome.code == 0, outcome.err
         assert any(line.endswith("on cuda:0") for line in outcome.lines)
         record = json.loads((tmp_path / "run" / "record.json").read_text("utf-8"))
@@ -31,7 +33,7 @@ def test_a_run_trains_goes_on_and_is_scored_again_on_a_gpu(gaancore, data, tmp_p
 
 
 def test_weights_and_embeddings_from_a_gpu_are_those_from_the_cpu(gaancore, data, emulated):
-    gaancore("train", "--data", data, *TINY, "--device", "cpu", "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *TINY, "--device", "cpu", "--out", "run")
     commands = {
         "gates.npz": ("explain", "run", "--nodes", "7,100,0"),
         "weights.npz": ("explain", "run", "--what", "attention", "--nodes", "7,100,0"),
@@ -56,7 +58,7 @@ def test_a_gpu_that_does_not_work_is_told_once_and_the_cpu_trains(gaancore, data
     cupy.cuda.runtime.getDeviceCount = too_old
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(driver, "driver_version", lambda: (12, 2))
-    outcome = gaancore("train", "--data", data, *TINY)
+    outcome = gaancore("train", "--task", "ppi", "--data", data, *TINY)
     assert outcome.code == 0
     (notice,) = outcome.err.splitlines()
     assert notice == (
@@ -70,7 +72,7 @@ def test_too_little_memory_on_a_gpu_is_one_line_and_leaves_the_last_state(
     gaancore, refused, data, tmp_path, emulated
 ):
     with emulated["random"].installed():
-        gaancore("train", "--data", data, *TINY, "--out", "run")
+        gaancore("train", "--task", "ppi", "--data", data, *TINY, "--out", "run")
     (tmp_path / "run" / "record.json").unlink()
     before = contents(tmp_path / "run")
     with EmulatedCupy(memory=300).installed():

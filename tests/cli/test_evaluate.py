@@ -67,7 +67,9 @@ def test_classes_are_counted_from_what_is_predicted_under_their_names(gaancore, 
     edges = [f"n{a},n{b}\n" for a, b in rng.integers(40, size=(60, 2))]
     (tmp_path / "edges.csv").write_text("src,dst\n" + "".join(edges))
     options = ["--task", "reddit", "--fanouts=-1,-1", "--eval-fanouts=-1,-1", *small_options()]
-    assert gaancore("train", "--data", tmp_path, "--out", "run", *options).code == 0
+    assert (
+        gaancore("train", "--task", "ppi", "--data", tmp_path, "--out", "run", *options).code == 0
+    )
     assert gaancore("predict", "run").code == 0
     with open("predictions.csv", newline="", encoding="utf-8") as file:
         predicted = [row["predicted"] for row in csv.DictReader(file)]

@@ -13,7 +13,7 @@ from small_run import small_options
 from small_traffic_run import forecast_run
 
 from gaancore.data.nodes.inputs import read_inputs
-from gaancore.train.nodes.explain import arc_attention, node_gates
+from gaancore.train.nodes.heads.explain import arc_attention, node_gates
 from gaancore.train.nodes.predict import load_classifier
 from gaancore.train.run_folder import RunFolder
 
@@ -27,7 +27,9 @@ def train(gaancore, tmp_path):
     def command(*options: str, **arrays: np.ndarray) -> Path:
         (tmp_path / "old").mkdir()
         path = write_npz(tmp_path / "old", **arrays)
-        outcome = gaancore("train", "--data", path, "--out", "run", *small_options(), *options)
+        outcome = gaancore(
+            "train", "--task", "ppi", "--data", path, "--out", "run", *small_options(), *options
+        )
         assert outcome.code == 0
         return path
 
@@ -163,7 +165,7 @@ ATTENTION = ("explain", "run", "--what", "attention")
 REFUSED = {
     "unknown ids": (
         ("explain", "run", "--nodes", "4,x,4,07"),
-        "--nodes: {data}: 2 of 3 ids are of no node here, the first 'x'; ids are such as 0",
+        "--nodes: {data}: 2 of 3 ids belong to no node, first 'x'; ids look like 0",
     ),
     "no ids": (("explain", "run", "--nodes", " ,"), "--nodes: no ids in ' ,'"),
     "weights of nobody in particular": (

@@ -2,16 +2,15 @@
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from gaancore.cli.data import SYNTHETIC_EPOCHS
 from small_run import small_options, write_small_npz
 from small_traffic_run import forecast_run, small_roads, small_traffic_options
 
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.forecaster import load_forecaster
+from gaancore.tasks import TASKS, open_run
 
 OPTIONS = small_traffic_options(epochs=1)
 
@@ -59,14 +58,14 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
         assert scores[f"{guess} on test"] == record["baselines"][guess]
         assert f"{guess} on validation" in scores
 
-    assert gaancore("forecast", "--run", "run", "--out", "ahead.csv").code == 0
+    assert gaancore("forecast", "run", "--out", "ahead.csv").code == 0
     header, *rows = read_csv(tmp_path / "ahead.csv")
     assert header == ["time", *small_roads().sensor_ids]
     step = small_roads().times[1] - small_roads().times[0]
     assert [row[0] for row in rows] == [
         str(small_roads().times[-1] + (ahead + 1) * step) for ahead in range(3)
     ]
-    latest = load_forecaster(RunFolder(tmp_path / "run"), small_roads()).latest()
+    latest = open_run(tmp_path / "run").forecast(small_roads()).speeds
     np.testing.assert_allclose(np.array(rows)[:, 1:].astype(float), latest, atol=5.1e-5)
 
     assert gaancore("plot", "run", "--sensor", "road0-1").code == 0
@@ -121,19 +120,19 @@ def test_a_forecast_of_newer_rows_begins_after_the_last_of_them(gaancore, roads,
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "edges.csv").write_bytes((roads / "edges.csv").read_bytes())
     write_speeds(tmp_path / "new" / "speeds.csv", 40)
-    assert gaancore("forecast", "--run", "run", "--data", "new").code == 0
+    assert gaancore("forecast", "run", "--data", "new").code == 0
     rows = read_csv(tmp_path / "next_hour.csv")
     assert [row[0] for row in rows[1:]] == [str(time) for time in small_roads().times[40:43]]
 
 
 def test_without_data_a_forecasting_run_says_synthetic_first_and_last(gaancore, monkeypatch):
-    monkeypatch.setitem(SYNTHETIC_EPOCHS, "metr-la", 1)
-    monkeypatch.setattr("gaancore.cli.data.synthetic_traffic", lambda num_days: small_roads())
+    monkeypatch.setitem(TASKS, "metr-la", replace(TASKS["metr-la"], epochs=1))
+    monkeypatch.setattr("gaancore.tasks.traffic.synthetic_traffic", lambda num_days: small_roads())
     options = [x for x in small_traffic_options(model="fnn") if "epochs" not in x]
     outcome = gaancore("train", "--task", "metr-la", *options)
     assert outcome.code == 0
     for line in (outcome.lines[0], outcome.lines[-1]):
-        assert line.startswith("SYNTHETIC data: no --data was given and no METR-LA was found")
+        assert line.startswith("SYNTHETIC data: no data was given and no METR-LA was found")
     assert "best epoch 1 of 1" in outcome.out
 
 
@@ -158,8 +157,8 @@ def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads
     (tmp_path / "new" / "edges.csv").write_text(renamed, encoding="utf-8")
     ids = ("road9-9", *small_roads().sensor_ids[1:])
     write_speeds(tmp_path / "new" / "speeds.csv", 40, ids)
-    assert "trained on: road0-0, road9-9" in refused("forecast", "--run", "run", "--data", "new")
-    assert "nowhere/settings.json: no such file" in refused("forecast", "--run", "nowhere")
+    assert "trained on: road0-0, road9-9" in refused("forecast", "run", "--data", "new")
+    assert "nowhere/settings.json: no such file" in refused("forecast", "nowhere")
     assert "x: no such sensor; known: road0-0" in refused("plot", "run", "--sensor", "x")
     assert not (tmp_path / "next_hour.csv").exists()
     drawn = {path.stem for path in (tmp_path / "run" / "plots").iterdir()}
@@ -169,8 +168,8 @@ def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads
 def test_a_run_of_another_task_does_not_forecast_and_has_no_sensors(gaancore, refused, tmp_path):
     write_small_npz(tmp_path / "small.npz")
     tiny = small_options(epochs=1, batch_size=600)
-    gaancore("train", "--data", "small.npz", *tiny, "--out", "ppi")
-    assert refused("forecast", "--run", "ppi").startswith("ppi: not a run of task metr-la")
+    gaancore("train", "--task", "ppi", "--data", "small.npz", *tiny, "--out", "ppi")
+    assert refused("forecast", "ppi").startswith("ppi: not a run of task metr-la")
     line = refused("plot", "ppi", "--sensor", "road0-1")
     assert line == "--sensor: ppi is not a run of task metr-la"
 

@@ -29,7 +29,10 @@ def test_a_graph_is_described_line_by_line(gaancore, tmp_path):
     assert rows["rarest"] == "number 1 of 2 nodes"
     assert rows["mean per node"] == "1.33"
     assert rows["nodes without a label"] == "1"
-    assert outcome.lines[-1] == "note: 1 self-loops kept"
+    assert outcome.lines[-2:] == [
+        "note: 1 self-loops kept",
+        "note: 3 of 6 rows of labels have no 1 or more than one: taken as several labels per node",
+    ]
 
 
 def test_it_counts_what_training_would_refuse_or_leave_out(gaancore, tmp_path):
@@ -56,7 +59,7 @@ def test_without_data_it_says_what_is_built_in(gaancore):
         outcome = gaancore("info", "--task", task)
         assert outcome.lines[0].strip() == "built-in, SYNTHETIC"
         assert any(line.startswith(f"│ {what} ") for line in outcome.lines)
-        assert "SYNTHETIC data: no --data was given" in outcome.out
+        assert "SYNTHETIC data: no data was given" in outcome.out
 
 
 def test_the_wrong_task_is_told(refused, tmp_path):

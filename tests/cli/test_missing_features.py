@@ -25,7 +25,7 @@ def test_training_fills_them_says_so_and_an_evaluation_does_the_same(gaancore, i
     options = ("--nan", "zero", "--epochs", 1, "--out", "run")
     assert (
         "1 features that are NaN replaced by 0"
-        in gaancore("train", "--data", incomplete, *options).out
+        in gaancore("train", "--task", "ppi", "--data", incomplete, *options).out
     )
     assert gaancore("evaluate", "run").code == 0
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from small_run import small_dataset, small_options
 
+from gaancore.tasks import TASKS
+
 CURVES = {"learning-curves.png", "learning-curves.svg"}
 GATES = {
     f"{name}.{kind}"
@@ -14,7 +16,7 @@ GATES = {
 
 
 def test_a_gaan_is_drawn_with_its_gates(gaancore, data):
-    gaancore("train", "--data", data, *small_options(), "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *small_options(), "--out", "run")
     outcome = gaancore("plot", "run")
     assert (outcome.code, outcome.err) == (0, "")
     found = {path.name for path in Path("run", "plots").iterdir()}
@@ -25,13 +27,24 @@ def test_a_gaan_is_drawn_with_its_gates(gaancore, data):
 
 def test_pictures_of_synthetic_data_are_said_to_be_so(gaancore, monkeypatch):
     built_in = replace(small_dataset(), path=None)
-    monkeypatch.setattr("gaancore.cli.data.synthetic_ppi", lambda: built_in)
+    monkeypatch.setitem(TASKS, "ppi", replace(TASKS["ppi"], make=lambda: built_in))
     gaancore("train", *small_options(), "--model", "fnn", "--out", "run")
-    assert gaancore("plot", "run").lines[-1].startswith("SYNTHETIC data: no --data was given")
+    assert gaancore("plot", "run").lines[-1].startswith("SYNTHETIC data: no data was given")
 
 
 def test_another_model_is_drawn_without_its_data(gaancore, data):
-    gaancore("train", "--data", data, *small_options(), "--model", "avg-pool", "--out", "run")
+    gaancore(
+        "train",
+        "--task",
+        "ppi",
+        "--data",
+        data,
+        *small_options(),
+        "--model",
+        "avg-pool",
+        "--out",
+        "run",
+    )
     data.unlink()
     assert gaancore("plot", "run", "--out", "pictures").code == 0
     assert {path.name for path in Path("pictures").iterdir()} == CURVES
@@ -40,7 +53,7 @@ def test_another_model_is_drawn_without_its_data(gaancore, data):
 def test_where_the_data_of_a_gaan_have_moved_the_curves_are_drawn_and_the_way_out_named(
     gaancore, refused, data
 ):
-    gaancore("train", "--data", data, *small_options(), "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *small_options(), "--out", "run")
     moved = data.rename(data.with_name("moved.npz"))
     assert refused("plot", "run").endswith("; say where with --data")
     assert {path.name for path in Path("run", "plots").iterdir()} == CURVES

@@ -13,7 +13,10 @@ def trained(gaancore, tmp_path):
     """A run on six nodes that lies in `run`."""
     (tmp_path / "old").mkdir()
     path = write_npz(tmp_path / "old")
-    assert gaancore("train", "--data", path, "--out", "run", *small_options()).code == 0
+    assert (
+        gaancore("train", "--task", "ppi", "--data", path, "--out", "run", *small_options()).code
+        == 0
+    )
     return path
 
 
@@ -94,5 +97,5 @@ def test_features_that_are_nan_are_refused_or_taken_as_zero(gaancore, refused, t
 def test_training_on_a_graph_without_labels_is_refused_with_the_way_out(refused, tmp_path):
     path = unlabelled(tmp_path, np.zeros((2, 2)))
     remedy = "predict with a trained model instead: that needs none"
-    assert refused("train", "--data", path).endswith(remedy)
+    assert refused("train", "--task", "ppi", "--data", path).endswith(remedy)
     assert refused("convert", path, "store").endswith(remedy)

@@ -45,7 +45,12 @@ def wait_for_lines(process: subprocess.Popen[str], log: Path, count: int) -> Non
 @pytest.fixture
 def uninterrupted(gaancore, data, tmp_path) -> dict:
     """What the long run leaves when nothing happens to it."""
-    assert gaancore("train", "--data", data, *LONG, "--out", "straight", "--quiet").code == 0
+    assert (
+        gaancore(
+            "train", "--task", "ppi", "--data", data, *LONG, "--out", "straight", "--quiet"
+        ).code
+        == 0
+    )
     return contents(tmp_path / "straight")
 
 
@@ -54,7 +59,7 @@ def test_a_process_killed_at_three_random_moments_ends_with_the_same_bits(
 ):
     rng = np.random.default_rng()
     log = tmp_path / "run" / "log.jsonl"
-    command = ["train", "--data", data, *LONG, "--out", "run"]
+    command = ["train", "--task", "ppi", "--data", data, *LONG, "--out", "run"]
     for lines in (1, 40, 80):
         process = start(*command, folder=tmp_path)
         wait_for_lines(process, log, lines)
@@ -73,7 +78,9 @@ def test_a_process_killed_at_three_random_moments_ends_with_the_same_bits(
 def test_ctrl_c_saves_the_state_and_a_resume_ends_with_the_same_bits(
     uninterrupted, gaancore, data, tmp_path
 ):
-    process = start("train", "--data", data, *LONG, "--out", "run", folder=tmp_path)
+    process = start(
+        "train", "--task", "ppi", "--data", data, *LONG, "--out", "run", folder=tmp_path
+    )
     wait_for_lines(process, tmp_path / "run" / "log.jsonl", 5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
@@ -96,7 +103,9 @@ def test_a_second_ctrl_c_stops_at_once_and_then_the_signal_is_as_before(
     before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr("gaancore.train.nodes.batches.Batches.blocks", blocks)
     # batches in the main thread: signals that another raises at once may count as one
-    outcome = gaancore("train", "--data", data, *LONG, "--prefetch", "0", "--out", "run")
+    outcome = gaancore(
+        "train", "--task", "ppi", "--data", data, *LONG, "--prefetch", "0", "--out", "run"
+    )
     assert (outcome.code, outcome.err.split()) == (130, ["interrupted"])
     left = {path.name for path in (tmp_path / "run").iterdir()}
     assert left == {".lock", "settings.json"}
@@ -105,7 +114,9 @@ def test_a_second_ctrl_c_stops_at_once_and_then_the_signal_is_as_before(
 
 def test_memory_does_not_grow_after_the_second_epoch(data, tmp_path):
     options = small_options(epochs=60, batch_size=16)
-    process = start("train", "--data", data, *options, "--out", "run", folder=tmp_path)
+    process = start(
+        "train", "--task", "ppi", "--data", data, *options, "--out", "run", folder=tmp_path
+    )
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     log = (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()

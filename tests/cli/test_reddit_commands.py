@@ -72,7 +72,7 @@ def test_sample_within_the_training_nodes_sees_no_others(gaancore, classes):
 
 def test_sample_says_so_when_it_draws_from_the_built_in_data(gaancore):
     outcome = gaancore("sample", "--repeats", 1, "--seeds", 10, "--fanouts", "2")
-    assert outcome.lines[0].startswith("SYNTHETIC data: no --data was given")
+    assert outcome.lines[0].startswith("SYNTHETIC data: no data was given")
 
 
 @pytest.mark.parametrize(

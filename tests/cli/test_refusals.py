@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_run import contents, small_arrays, small_options, write_small_npz
 
-from gaancore.data import TEST, TRAIN
+from gaancore.data import TRAIN, VALIDATION
 
 TINY = small_options(epochs=1, batch_size=600)
 
@@ -74,27 +74,27 @@ def test_a_bad_config_is_refused_by_name(refused, tmp_path, content, message):
 
 
 def test_a_folder_with_a_run_is_not_touched(gaancore, refused, data, tmp_path):
-    gaancore("train", "--data", data, *TINY, "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *TINY, "--out", "run")
     before = contents(tmp_path / "run")
-    line = refused("train", "--data", data, *TINY, "--seed", "1", "--out", "run")
+    line = refused("train", "--task", "ppi", "--data", data, *TINY, "--seed", "1", "--out", "run")
     assert line.startswith("run: there is a run in this folder already; continue it with --resume")
     assert contents(tmp_path / "run") == before
 
 
 def test_data_that_cannot_be_trained_on_is_refused_before_anything_is_written(refused, tmp_path):
     split = small_arrays()["split"]
-    split[split == TEST] = TRAIN
+    split[split == VALIDATION] = TRAIN
     path = write_small_npz(tmp_path / "small.npz", split=split)
-    assert refused("train", "--data", path) == (
-        f"{path}: no test nodes; mark some, to choose and to score by"
+    assert refused("train", "--task", "ppi", "--data", path) == (
+        f"{path}: no validation nodes; mark some, to learn from and to choose by"
     )
     path = write_small_npz(tmp_path / "small.npz", x=np.full((120, 6), np.nan))
-    assert "not finite" in refused("train", "--data", path)
+    assert "not finite" in refused("train", "--task", "ppi", "--data", path)
     assert [path.name for path in tmp_path.iterdir()] == ["small.npz"]
 
 
 def test_debug_gives_the_traceback_as_well(gaancore):
-    outcome = gaancore("train", "--data", "nowhere", "--debug")
+    outcome = gaancore("train", "--task", "ppi", "--data", "nowhere", "--debug")
     assert outcome.code == 2
     assert "Traceback (most recent call last):" in outcome.err
     assert outcome.err.splitlines()[-1].startswith("error: ")
@@ -105,7 +105,7 @@ def test_too_little_memory_is_one_line_that_says_what_to_lower(refused, data, mo
         raise MemoryError("9.1 GiB")
 
     monkeypatch.setattr("gaancore.train.nodes.batches.Batches.blocks", out_of_memory)
-    line = refused("train", "--data", data, *TINY)
+    line = refused("train", "--task", "ppi", "--data", data, *TINY)
     assert line == "out of memory (9.1 GiB); to train, lower --batch-size or --fanouts"
 
 

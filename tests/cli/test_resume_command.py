@@ -12,7 +12,7 @@ TINY = small_options(epochs=1, batch_size=600)
 
 
 def test_a_finished_run_is_resumed_by_writing_its_record_again(gaancore, data, tmp_path):
-    gaancore("train", "--data", data, *OPTIONS, "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run")
     before = contents(tmp_path / "run")
     (tmp_path / "run" / "record.json").unlink()
     outcome = gaancore("train", "--resume", "run")
@@ -21,7 +21,7 @@ def test_a_finished_run_is_resumed_by_writing_its_record_again(gaancore, data, t
 
 
 def test_a_resumed_run_keeps_its_settings_and_says_which_differ(gaancore, refused, data, tmp_path):
-    gaancore("train", "--data", data, *OPTIONS, "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run")
     before = contents(tmp_path / "run")
     line = refused("train", "--resume", "run", "--lr", "0.02", "--seed=0", "--set=num_heads=3")
     assert line == (
@@ -37,14 +37,24 @@ def test_a_run_given_more_epochs_ends_as_if_it_had_had_them_from_the_start(
 ):
     for name, epochs in (("long", 4), ("short", 2)):
         options = small_options(epochs=epochs)
-        gaancore("train", "--data", data, *options, "--out", name, "--quiet")
+        gaancore("train", "--task", "ppi", "--data", data, *options, "--out", name, "--quiet")
     outcome = gaancore("train", "--resume", "short", "--epochs", 4)
     assert outcome.code == 0
     assert contents(tmp_path / "short") == contents(tmp_path / "long")
 
 
 def test_a_run_cannot_end_before_what_it_has_done(gaancore, refused, data, tmp_path):
-    gaancore("train", "--data", data, *small_options(epochs=3), "--out", "run", "--quiet")
+    gaancore(
+        "train",
+        "--task",
+        "ppi",
+        "--data",
+        data,
+        *small_options(epochs=3),
+        "--out",
+        "run",
+        "--quiet",
+    )
     before = contents(tmp_path / "run")
     line = refused("train", "--resume", "run", "--epochs", 2)
     assert line == "run: epochs: 3 are done, so it cannot end after 2"
@@ -54,7 +64,7 @@ def test_a_run_cannot_end_before_what_it_has_done(gaancore, refused, data, tmp_p
 def test_a_refused_command_leaves_the_length_and_the_record_as_they_were(
     gaancore, refused, data, tmp_path
 ):
-    gaancore("train", "--data", data, *OPTIONS, "--out", "run", "--quiet")
+    gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run", "--quiet")
     before = contents(tmp_path / "run")
     data.rename(tmp_path / "moved.npz")
     refused("train", "--resume", "run", "--epochs", 9)
@@ -63,7 +73,7 @@ def test_a_refused_command_leaves_the_length_and_the_record_as_they_were(
 
 def test_until_a_longer_run_has_ended_it_has_no_record(gaancore, data, tmp_path):
     """A record of its earlier end would pass for one of the run that its settings describe."""
-    gaancore("train", "--data", data, *OPTIONS, "--out", "run", "--quiet")
+    gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run", "--quiet")
     assert (tmp_path / "run" / "record.json").exists()
     RunFolder(tmp_path / "run").set_epochs(5)
     assert not (tmp_path / "run" / "record.json").exists()
@@ -72,7 +82,7 @@ def test_until_a_longer_run_has_ended_it_has_no_record(gaancore, data, tmp_path)
 
 def test_the_length_of_a_run_with_a_cooldown_stays(gaancore, refused, data, tmp_path):
     options = small_options(epochs=2, lr_cooldown=0.5)
-    gaancore("train", "--data", data, *options, "--out", "run", "--quiet")
+    gaancore("train", "--task", "ppi", "--data", data, *options, "--out", "run", "--quiet")
     before = contents(tmp_path / "run")
     assert refused("train", "--resume", "run", "--epochs", 4) == (
         "run: epochs: its learning rate falls towards the end it was given, 2; train a new run to "
@@ -84,7 +94,7 @@ def test_the_length_of_a_run_with_a_cooldown_stays(gaancore, refused, data, tmp_
 def test_changed_data_is_refused_and_moved_data_is_found_with_data(
     gaancore, refused, data, tmp_path
 ):
-    gaancore("train", "--data", data, *OPTIONS, "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run")
     data.rename(tmp_path / "moved.npz")
     for command in (["train", "--resume", "run"], ["evaluate", "run"]):
         assert refused(*command) == (
@@ -97,7 +107,7 @@ def test_changed_data_is_refused_and_moved_data_is_found_with_data(
 
 
 def test_a_run_goes_on_from_any_folder(gaancore, data, tmp_path, monkeypatch):
-    gaancore("train", "--data", data.name, *OPTIONS, "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data.name, *OPTIONS, "--out", "run")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert gaancore("train", "--resume", "../run").code == 0
@@ -106,7 +116,7 @@ def test_a_run_goes_on_from_any_folder(gaancore, data, tmp_path, monkeypatch):
 
 def test_a_run_that_stopped_early_is_at_its_end(gaancore, refused, data, tmp_path):
     early = {"epochs": 0, "lr": 1e-9, "lr_floor": 1e-9, "stop_patience": 2}
-    gaancore("train", "--data", data, *small_options(**early), "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *small_options(**early), "--out", "run")
     before = contents(tmp_path / "run")
     line = refused("train", "--resume", "run", "--epochs", 500)
     assert line.startswith("run: epochs: it stopped early, after ")
@@ -124,14 +134,14 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_a_damaged_folder_is_refused_by_the_name_of_the_file(gaancore, refused, data, name):
-    gaancore("train", "--data", data, *TINY, "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *TINY, "--out", "run")
     content, message = DAMAGE[name]
     Path("run", name).write_bytes(content)
     assert message in refused("train", "--resume", "run")
 
 
 def test_a_truncated_checkpoint_is_refused(gaancore, refused, data):
-    gaancore("train", "--data", data, *TINY, "--out", "run")
+    gaancore("train", "--task", "ppi", "--data", data, *TINY, "--out", "run")
     last = Path("run", "last.safetensors")
     last.write_bytes(last.read_bytes()[:-20])
     assert "last.safetensors: damaged" in refused("train", "--resume", "run")

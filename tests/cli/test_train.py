@@ -1,13 +1,14 @@
 """`gaancore train`: what it prints, what it writes, and what decides its settings."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gaancore.cli.data import SYNTHETIC_EPOCHS
 from small_run import contents, small_dataset, small_options, write_small_npz
 
 from gaancore.models.node_classifier import MODELS
+from gaancore.tasks import TASKS
 
 OPTIONS = small_options()
 TINY = small_options(epochs=1, batch_size=600)
@@ -24,10 +25,10 @@ def test_without_data_the_first_and_last_line_and_the_record_say_synthetic(gaanc
     first, last = outcome.lines[0], outcome.lines[-1]
     notes = record(tmp_path / "runs" / "ppi-gaan-released-seed0")["data"]["notes"]
     for text in (first, last, " ".join(notes)):
-        assert text.startswith("SYNTHETIC data: no --data was given and no PPI was found")
+        assert text.startswith("SYNTHETIC data: no data was given and no PPI was found")
         assert "its scores say nothing about PPI" in text
     for text in (last, " ".join(notes)):
-        assert "$GAANCORE_DATA/ppi, or name it with --data" in text
+        assert "into ~/.local/share/gaancore/ppi or $GAANCORE_DATA/ppi" in text
     data = record(tmp_path / "runs" / "ppi-gaan-released-seed0")["data"]
     assert (data["kind"], data["path"]) == ("synthetic", None)
     assert outcome.out.count("SYNTHETIC") == 2
@@ -35,7 +36,7 @@ def test_without_data_the_first_and_last_line_and_the_record_say_synthetic(gaanc
 
 
 def test_a_run_on_built_in_data_ends_by_itself(gaancore, tmp_path, monkeypatch):
-    monkeypatch.setitem(SYNTHETIC_EPOCHS, "ppi", 1)
+    monkeypatch.setitem(TASKS, "ppi", replace(TASKS["ppi"], epochs=1))
     options = [option for option in TINY if "epochs" not in option]
     assert gaancore("train", *options, "--out", "run").code == 0
     assert record(tmp_path / "run")["epochs"] == 1
@@ -58,7 +59,7 @@ def test_ppi_in_the_data_folder_is_found_and_used(gaancore, tmp_path, monkeypatc
 
 
 def test_a_run_prints_its_data_its_notes_its_model_and_its_scores(gaancore, data, tmp_path):
-    outcome = gaancore("train", "--data", data, *OPTIONS, "--out", "run")
+    outcome = gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run")
     assert (outcome.code, outcome.err) == (0, "")
     expected, dataset = record(tmp_path / "run"), small_dataset()
     counts = f"{dataset.num_nodes} nodes, {dataset.num_edges} arcs, 6 features, 5 classes"
@@ -77,19 +78,23 @@ def test_a_run_prints_its_data_its_notes_its_model_and_its_scores(gaancore, data
 def test_nothing_moves_and_nothing_is_coloured_where_there_is_no_terminal(
     gaancore, data, monkeypatch
 ):
-    assert "\x1b" not in gaancore("train", "--data", data, *OPTIONS, "--out", "a").out
+    assert (
+        "\x1b" not in gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "a").out
+    )
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert "\x1b[" in gaancore("train", "--data", data, *OPTIONS, "--out", "b").out
+    assert "\x1b[" in gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "b").out
 
 
 def test_quiet_prints_the_result_line_only(gaancore, data, tmp_path):
-    outcome = gaancore("train", "--data", data, *OPTIONS, "--out", "run", "--quiet")
+    outcome = gaancore(
+        "train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run", "--quiet"
+    )
     assert outcome.out == f"run: test micro-F1 {record(tmp_path / 'run')['test']['micro_f1']:.4f}\n"
     assert outcome.err == ""
 
 
 def test_a_model_no_better_than_the_majority_is_warned_of(gaancore, data, tmp_path):
-    options = ["train", "--data", data, *OPTIONS, "--set=epochs=1", "--model=fnn"]
+    options = ["train", "--task", "ppi", "--data", data, *OPTIONS, "--set=epochs=1", "--model=fnn"]
     outcome = gaancore(*options, "--lr", "1e-9", "--set=lr_floor=1e-9", "--out", "run")
     worse = record(tmp_path / "run")
     assert worse["test"]["micro_f1"] <= worse["majority"]["micro_f1"]
@@ -103,21 +108,23 @@ def test_a_model_no_better_than_the_majority_is_warned_of(gaancore, data, tmp_pa
 @pytest.mark.parametrize("model", MODELS)
 def test_every_model_and_variant_trains(gaancore, data, tmp_path, model, variant):
     options = [*small_options(epochs=2), "--model", model, "--variant", variant]
-    assert gaancore("train", "--data", data, *options, "--quiet").code == 0
+    assert gaancore("train", "--task", "ppi", "--data", data, *options, "--quiet").code == 0
     made = record(tmp_path / "runs" / f"ppi-{model}-{variant}-seed0")
     assert (made["model"], made["variant"], made["epochs"]) == (model, variant, 2)
 
 
 def test_the_name_of_a_run_is_one_that_every_file_system_takes(gaancore, data, tmp_path):
     for _ in range(3):
-        gaancore("train", "--data", data, *TINY, "--seed", "3")
+        gaancore("train", "--task", "ppi", "--data", data, *TINY, "--seed", "3")
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     assert names == [f"ppi-gaan-released-seed3{n}" for n in ("", "-2", "-3")]
     assert not set('<>:"/\\|?*') & set("".join(names))
 
 
 def test_brackets_in_a_path_are_printed_as_they_are(gaancore, data, tmp_path):
-    outcome = gaancore("train", "--data", data, *TINY, "--out", "[bold] :smile: [/x]")
+    outcome = gaancore(
+        "train", "--task", "ppi", "--data", data, *TINY, "--out", "[bold] :smile: [/x]"
+    )
     assert outcome.code == 0
     assert "run: [bold] :smile: [/x]" in outcome.lines
 
@@ -135,7 +142,9 @@ def test_options_win_over_the_config_and_set_wins_over_both(gaancore, data, tmp_
         'model = "attention"\nseed = 1\nlr = 0.002\nepochs = 1\nbatch_size = 99\n', encoding="utf-8"
     )
     options = ["--config", config, "--seed", "2", "--lr", "0.003", "--set", "lr=0.004"]
-    gaancore("train", "--data", data, *options, "--set", "key_dim = 5", "--out", "run")
+    gaancore(
+        "train", "--task", "ppi", "--data", data, *options, "--set", "key_dim = 5", "--out", "run"
+    )
     used = record(tmp_path / "run")["settings"]
     assert (used["model"], used["epochs"], used["batch_size"]) == ("attention", 1, 99)  # config
     assert (used["seed"], used["lr"], used["key_dim"]) == (2, 0.004, 5)  # option; --set; --set
@@ -143,7 +152,7 @@ def test_options_win_over_the_config_and_set_wins_over_both(gaancore, data, tmp_
 
 
 def test_a_low_rate_needs_a_low_floor_beside_it_and_then_works(gaancore, refused, data):
-    options = ["train", "--data", data, *TINY, "--lr", "1e-4"]
+    options = ["train", "--task", "ppi", "--data", data, *TINY, "--lr", "1e-4"]
     assert "lr: expected 0 < lr_floor <= lr" in refused(*options)
     assert gaancore(*options, "--set", "lr_floor=1e-5").code == 0
 

@@ -114,11 +114,11 @@ def test_what_lies_beside_stays_and_what_a_killed_download_left_goes(known, tmp_
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"content": b"<html>moved</html>"}, "not the file that it was: its SHA-256 is not "),
-        ({"content": b""}, "not the file that it was"),
+        ({"content": b"<html>moved</html>"}, "its SHA-256 is not "),
+        ({"content": b""}, "its SHA-256 is not "),
         ({"status": 404}, "cannot be fetched (status 404); try again, or fetch it by other means"),
         ({"status": 503}, "cannot be fetched (status 503)"),
-        ({"shortened": 100}, "cannot be fetched (it broke off); try"),
+        ({"shortened": 100}, "cannot be fetched (it was interrupted); try"),
     ],
 )
 def test_what_is_not_the_file_is_refused_and_leaves_nothing(known, tmp_path, answer, words):

@@ -5,22 +5,23 @@ import importlib.util
 import sys
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from pages import DOCS
 from strategies import blocks, graphs, seeds
 
 from gaancore.graph import Block, CSRGraph, sample_blocks
 from gaancore.models.node_classifier import NodeClassifier
+from gaancore.nn import AggregatorSpec
 from gaancore.ops import segment_max, softmax_cross_entropy
 from gaancore.optim import Adam
 from gaancore.tensor import Tensor
 
-FILE = Path(__file__).resolve().parents[2] / "docs" / "gaan_in_one_file.py"
+FILE = DOCS / "gaan_in_one_file.py"
 IN_DIM, CLASSES, DIM, HEADS = 3, 4, 5, [2, 3]
 WIDTHS = {"key_dim": 3, "value_dim": 4, "gate_dim": 6}
 
@@ -35,20 +36,9 @@ def one_file():
 
 def of_the_package(model: str, variant: str, rng: np.random.Generator) -> NodeClassifier:
     """In float64, with biases that are not 0, as after some training."""
+    layers = [AggregatorSpec(model, variant, num_heads=K, **WIDTHS) for K in HEADS]
     network = NodeClassifier(
-        IN_DIM,
-        CLASSES,
-        model=model,
-        variant=variant,
-        embed_dim=DIM,
-        out_dim=DIM,
-        num_heads=HEADS,
-        key_dim=WIDTHS["key_dim"],
-        value_dims=[WIDTHS["value_dim"]] * len(HEADS),
-        gate_dim=WIDTHS["gate_dim"],
-        dropout=0.0,
-        attention_dropout=0.0,
-        rng=rng,
+        IN_DIM, CLASSES, layers=layers, embed_dim=DIM, out_dim=DIM, dropout=0.0, rng=rng
     ).astype("float64")
     for parameter in network.parameters():
         parameter.data += rng.standard_normal(parameter.shape) / 2

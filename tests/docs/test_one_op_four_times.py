@@ -2,7 +2,6 @@
 
 import re
 from doctest import DocTestParser, DocTestRunner
-from pathlib import Path
 from textwrap import dedent
 
 import numpy as np
@@ -10,16 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from pages import CHECKOUT, FENCE, TEXTS, fenced
 from strategies import blocks, seeds
 
 from gaancore.array import resolve_device, to_device, to_numpy
 from gaancore.doctor import plain_loops
 from gaancore.kernels import cpu, cuda
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-PAGE = (CHECKOUT / "docs" / "one-op-four-times.md").read_text(encoding="utf-8")
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SECTIONS = {text.splitlines()[0]: text for text in re.split(r"^## ", PAGE, flags=re.M)[1:]}
+PAGE = "docs/one-op-four-times.md"
+SECTIONS = {text.splitlines()[0]: text for text in re.split(r"^## ", TEXTS[PAGE], flags=re.M)[1:]}
 FAST = ["In Numba", "In CUDA"]
 
 
@@ -59,8 +57,8 @@ def test_the_moves_that_the_page_speaks_of_stand_beside_their_meaning(move):
 
 
 def test_its_examples_say_what_python_says():
-    text = "\n".join(text for language, text in FENCE.findall(PAGE) if language == "pycon")
-    examples = DocTestParser().get_doctest(text, {}, "page", "docs/one-op-four-times.md", 0)
+    text = "\n".join(fenced(PAGE, "pycon"))
+    examples = DocTestParser().get_doctest(text, {}, "page", PAGE, 0)
     assert len(examples.examples) > 10
     assert DocTestRunner().run(examples).failed == 0
 

@@ -59,7 +59,9 @@ def test_sums_differences_and_products_of_shapes_that_broadcast(op, shapes, rng,
     check(op, *(rng.standard_normal(shape) for shape in shapes), rng=rng)
 
 
-@pytest.mark.parametrize("op", [ops.sigmoid, ops.tanh, ops.total], ids=lambda op: op.__name__)
+@pytest.mark.parametrize(
+    "op", [ops.sigmoid, ops.tanh, ops.negative, ops.total], ids=lambda op: op.__name__
+)
 @given(shape=st.lists(sizes, max_size=3), rng=rngs)
 def test_smooth_functions_of_one_array(op, shape, rng, check):
     check(op, rng.standard_normal(shape), rng=rng)

@@ -85,6 +85,7 @@ FLOATS = [
     (ops.add, [(2,), (2,)], {}, ["a", "b"]),
     (ops.subtract, [(2,), (2,)], {}, ["a", "b"]),
     (ops.multiply, [(2,), (2,)], {}, ["a", "b"]),
+    (ops.negative, [(2,)], {}, ["x"]),
     (ops.leaky_relu, [(2,)], {}, ["x"]),
     (ops.sigmoid, [(2,)], {}, ["x"]),
     (ops.tanh, [(2,)], {}, ["x"]),

@@ -158,6 +158,7 @@ def test_elementwise_functions_by_hand():
     assert ops.add(x, x).data.tolist() == [-4, 0, 6]
     assert ops.subtract(x, np.array(1.0)).data.tolist() == [-3, -1, 2]
     assert ops.multiply(x, x).data.tolist() == [4, 0, 9]
+    assert ops.negative(x).data.tolist() == [2, 0, -3]
     heads, gates = np.arange(8.0).reshape(2, 2, 2), np.array([[1, 2], [0, -1.0]])
     assert ops.scale_heads(heads, gates).data.tolist() == [[[0, 1], [4, 6]], [[0, 0], [-6, -7]]]
     assert_allclose(ops.sigmoid(np.array([0, np.log(3), -np.log(3)])).data, [0.5, 0.75, 0.25])

@@ -1,4 +1,4 @@
-"""What to say of a path and of the files in a folder."""
+"""Is there anything at a path, and which files does a folder hold?"""
 
 from pathlib import Path
 

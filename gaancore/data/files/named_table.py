@@ -15,7 +15,7 @@ END_NAMES: Choices = (("from", "to"), ("source", "target"), ("src", "dst"))  # e
 
 @dataclass(frozen=True)
 class NamedTable:
-    """columns: the header's names, none twice. keys: the places of those wanted.
+    """columns: the header's names, all different. keys: the places of those asked for.
 
     rows: (line number from 1, a cell for each column) of each line that has any text; read once.
     """

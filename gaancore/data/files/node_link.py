@@ -71,7 +71,7 @@ def _positions(path: Path, nodes: list[Any]) -> dict[int | str, int]:
 
 
 def _endpoints(path: Path, key: str, links: list[Any]) -> list[int | str]:
-    """source, target, source, target, ... as they stand in the file."""
+    """source, target, source, target, ... as in the file."""
     ends: list[int | str] = []
     for place, link in enumerate(links):
         pair = (link.get("source"), link.get("target")) if isinstance(link, dict) else (None, None)
@@ -97,8 +97,8 @@ def _meaning(
     if key == "links" and are_positions and any(positions[end] != end for end in used):
         raise DataError(
             f"{path}: links could name node ids or positions in `nodes`, and the two differ; "
-            "rename `links` to `edges` to say ids, or write the node ids as strings to say "
-            "positions"
+            "rename `links` to `edges` if they are ids, or write the node ids as strings if they "
+            "are positions"
         )
     return positions
 

@@ -57,7 +57,7 @@ def read_number_table(path: Path) -> NumberTable:
         if len(cells) != len(first):
             raise DataError(
                 f"{path}: line {line} has {len(cells):,} cells where the first has {len(first):,}; "
-                f"every line needs as many, with {SEPARATORS[separator]} between them"
+                f"every line needs the same number, with {SEPARATORS[separator]} between them"
             )
         index += cells[:has_index]
         numbers.extend(parse_numbers(path, line, cells[has_index:], places))

@@ -1,8 +1,8 @@
 """Pickles that hold numbers, text, plain containers and NumPy arrays; anything else is refused.
 
 A pickle is a program, and `pickle.load` runs it. Here it can name a handful of things only, and
-each of them is a stand-in that keeps what it is given: no code of NumPy's or of anybody else's runs
-on what the file says. Arrays are made of the plain bytes afterwards.
+each of them is a stand-in that keeps what it is given: the file makes no code of NumPy or of any
+other package run. Arrays are made of the plain bytes afterwards.
 """
 
 import io
@@ -23,7 +23,7 @@ def read_plain_pickle(path: Path) -> Any:
     """The value in a pickle of Python 2 or 3: an array, or a plain value whose items may be arrays.
 
     Python 2's strings become text. Raises DataError if the file is missing or damaged, or names
-    any class or function beside those that an array of numbers or text is made of.
+    any class or function other than those that make an array of numbers or text.
     """
     expect_file(path)
     try:
@@ -33,7 +33,7 @@ def read_plain_pickle(path: Path) -> Any:
         )
     except _RefusedError as refusal:
         raise DataError(
-            f"{path}: refused: the pickle asks for {refusal}, and only plain containers and arrays "
+            f"{path}: refused: the pickle asks for {refusal}, but only plain containers and arrays "
             "of numbers or text are read; save the matrix as .csv"
         ) from None
     except Exception as error:  # a damaged pickle makes the reader raise nearly anything
@@ -93,7 +93,7 @@ class _Unpickler(pickle._Unpickler):
 
 
 def _plain(value: Any) -> Any:
-    """The array that a stand-in stands for; anything else as it is."""
+    """The array that a stand-in represents; anything else unchanged."""
     if isinstance(value, _Array):
         _, shape, dtype, is_fortran, content = value.state
         return _array(content, dtype, shape, "F" if is_fortran else "C")

@@ -1,4 +1,4 @@
-"""What stands between the cells of a table in CSV: commas, semicolons or tabs."""
+"""The separator of a CSV table: commas, semicolons or tabs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -29,5 +29,5 @@ def plain_separator(path: Path) -> str:
 
 
 def separator_notes(path: Path, separator: str) -> tuple[str, ...]:
-    """What to say of a table without commas between its cells."""
+    """A note on a table that has no commas between its cells."""
     return () if separator == "," else (f"{path.name}: {SEPARATORS[separator]} between cells",)

@@ -19,15 +19,15 @@ class NodeDataset:
     graph       : undirected (both arcs of an edge stored), rows sorted, no arc twice.
     features    : (N, F) float32, C-contiguous, finite.
     labels      : (N, C) uint8 of 0 and 1 if a node has several labels, else (N,) int64 classes.
-    split       : (N,) int8: TRAIN, VALIDATION, TEST, or UNFLAGGED: a neighbour to all, whose own
-                  label is not looked at.
+    split       : (N,) int8: TRAIN, VALIDATION, TEST, or UNFLAGGED: every split sees it as a
+                  neighbour, and its own label is ignored.
     graph_ids   : (N,) int64, which of several graphs a node is in; None if the files do not say.
     node_ids    : (N,) the files' own names of the nodes (integers or strings).
     num_classes : C; kept by a view that happens to miss a class.
     class_names : (C,) the files' own names of the classes or labels; None if they have none.
     feature_names : (F,) the files' own names of the features; None if they have none.
     notes       : one line each, for the user: what was merged, dropped or assumed.
-    ceiling     : micro-F1 that no model can be expected to pass; synthetic data only.
+    ceiling     : micro-F1 that no model can be expected to beat; synthetic data only.
 
     >>> from gaancore.data import TEST, TRAIN, synthetic_ppi
     >>> data = synthetic_ppi(num_graphs=3, nodes_per_graph=20)
@@ -91,7 +91,7 @@ class NodeDataset:
         """The dataset on the nodes `ids` (distinct, ascending) and the edges among them."""
         if ids.size == self.num_nodes:
             return self
-        # The first nodes, as they lie in a store: their rows are a part of the arrays, no copy.
+        # The first nodes, as in a store: their rows are a slice of the arrays, not a copy.
         first = ids.size > 0 and ids[-1] == ids.size - 1
         rows = slice(ids.size) if first else ids
         return replace(

@@ -36,15 +36,15 @@ class NodeInputs:
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """(n,) int64: the rows of the nodes that the files call `ids`, in this order, each once.
 
-        Raises DataError if no node is called so: how many of them, and the first.
+        Raises DataError for ids that no node has: how many, and the first.
         """
         wanted = dict.fromkeys(ids)
         names = map(str, self.node_ids.tolist())
         row_of = {name: row for row, name in enumerate(names) if name in wanted}
         if unknown := [name for name in wanted if name not in row_of]:
             raise DataError(
-                f"{self.path or 'the built-in data'}: {len(unknown):,} of {len(wanted):,} ids are "
-                f"of no node here, the first {unknown[0]!r}; ids are such as {self.node_ids[0]}"
+                f"{self.path or 'the built-in data'}: {len(unknown):,} of {len(wanted):,} ids "
+                f"belong to no node, first {unknown[0]!r}; ids look like {self.node_ids[0]}"
             )
         return np.array([row_of[name] for name in wanted], np.int64)
 
@@ -58,7 +58,7 @@ def inputs_of(dataset: NodeDataset) -> NodeInputs:
 def read_inputs(
     path: str | os.PathLike[str], *, self_loops: SelfLoops = "keep", nan: Nan = "error"
 ) -> NodeInputs:
-    """The graph and features at `path`: a store or any layout; labels and split are not looked at.
+    """The graph and features at `path`: a store or any layout; labels and split are ignored.
 
     An `.npz` or two tables need edges and features alone. Every node is taken, whatever its split;
     see `make_dataset` and `fill_missing` for the options. Raises DataError, SettingsError.

@@ -56,7 +56,7 @@ def load_nodes(
     source = user_path(path)
     if not is_store(source):
         raw = read_layout(source)
-        if raw.split is None and split_shares is not None:
+        if raw.split is None and raw.labels is not None and split_shares is not None:
             raw = with_random_split(raw, split_shares, seed=split_seed)
         return make_dataset(
             fill_missing(raw, nan),

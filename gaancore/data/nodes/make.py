@@ -62,7 +62,7 @@ def make_dataset(
     The graph is made undirected and repeated arcs are merged. Self-loops: `keep`, `drop`, or `add`
     one to every node. Nodes that no split claims: `drop` them (what GraphSAGE does), take them as
     `train` nodes, keep them as `context`, neighbours that are neither learned from nor scored, or
-    refuse them (`error`). They need no label, but to be trained on.
+    refuse them (`error`). They need no label unless they are trained on.
 
     multi_label : whether a node has several labels, (N, C) of 0 and 1. If not, labels are classes
                   in shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C). None takes
@@ -103,7 +103,7 @@ def kept_nodes(split: np.ndarray, unflagged: Unflagged) -> np.ndarray:
 
 
 def settle_graph(raw: RawDataset, self_loops: SelfLoops) -> tuple[CSRGraph, list[str]]:
-    """The graph, undirected and without repeats, and what to say about it."""
+    """The graph, undirected and without repeats, and notes."""
     stored = raw.graph.to_csr()
     undirected = stored.undirected()
     graph = undirected.self_loops(self_loops)
@@ -114,8 +114,8 @@ def settle_graph(raw: RawDataset, self_loops: SelfLoops) -> tuple[CSRGraph, list
 def settle_targets(
     raw: RawDataset, unflagged: Unflagged, multi_label: bool | None
 ) -> tuple[Labels, np.ndarray, list[str]]:
-    """The labels (see `check_labels`), the split, int8 (N,), and what to say about nodes that had
-    none. Labels of nodes in no split are not looked at, and stand for nothing afterwards.
+    """The labels (see `check_labels`), the split, int8 (N,), and notes on nodes that had none.
+    Labels of nodes in no split are ignored, and mean nothing afterwards.
 
     Raises DataError if there is no label or no split, for one that is unsound, for nodes in no
     split if `unflagged` says so, and if there is nothing to learn from.
@@ -136,12 +136,12 @@ def _class_names(raw: RawDataset, labels: Labels) -> tuple[str, ...] | None:
     """The files' names of the classes; there may be more, of which no node in a split has one."""
     if raw.class_names is None:
         return labels.class_names
-    numbers = labels.class_names or range(labels.num_classes)  # where a name stands in the files
+    numbers = labels.class_names or range(labels.num_classes)  # the place of a name in the files
     return tuple(raw.class_names[int(number)] for number in numbers)
 
 
 def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:
-    """`labels` with a sound one, as another node has it, in the place of each of no split."""
+    """`labels` where each node in no split has the sound label of some other node."""
     flagged = split != UNFLAGGED
     if flagged.all() or len(labels) != len(split) or labels.dtype.kind not in "biuf":
         return labels
@@ -152,7 +152,7 @@ def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:
 
 
 def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
-    """The split, where nodes that have none are UNFLAGGED, and what to say about these."""
+    """The split, where nodes that have none are UNFLAGGED, and notes on these."""
     expect_choice("unflagged", unflagged, get_args(Unflagged))
     if raw.split is None:
         raise DataError(
@@ -192,8 +192,8 @@ def _expect_something_to_learn(raw: RawDataset, labels: Labels, split: np.ndarra
 
 
 def graph_notes(num_arcs: int, num_repeats: int) -> list[str]:
-    """What to say about the undirected graph and the repeated arcs that were merged into it."""
-    notes = [] if num_arcs else ["no edges at all: every node is on its own"]
+    """Notes on the undirected graph and the repeated arcs that were merged into it."""
+    notes = [] if num_arcs else ["no edges at all: no node has a neighbour"]
     return [*notes, f"{num_repeats:,} repeated arcs merged"] if num_repeats else notes
 
 

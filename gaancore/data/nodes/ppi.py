@@ -27,8 +27,8 @@ def load_ppi(
     nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
                  the training nodes.
 
-    The number of labels and features is the files' own. What was merged, dropped or assumed is
-    told in `notes`. Raises DataError (one line: file, row or id, remedy), SettingsError.
+    The number of labels and features is the files' own. `notes` say what was merged, dropped
+    or assumed. Raises DataError (one line: file, row or id, remedy), SettingsError.
 
     >>> import numpy as np
     >>> from gaancore.data import load_ppi

@@ -9,13 +9,19 @@ from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
+from gaancore.data.paper import paper_data
 from gaancore.graph import SelfLoops
 
-# Section 5.1 of the paper, table of data sets: 114.6 M counts both directions of an edge.
-COUNTS = {"nodes": 232_965, "arcs": 114_615_892, "features": 602, "classes": 41}
-# The public copies differ in what becomes of the 1,522 nodes that GraphSAGE's files leave open.
+PAPER = paper_data("reddit")
+COUNTS = {
+    "nodes": PAPER["num_nodes"],
+    "arcs": PAPER["arcs"],
+    "features": PAPER["num_features"],
+    "classes": PAPER["num_classes"],
+}
+# Public copies treat the 1,522 nodes that GraphSAGE's files leave without a split differently.
 SPLITS = {
-    (153_431, 23_831, 55_703): "the paper's, as DGL and PyTorch Geometric have it",
+    tuple(PAPER["nodes_per_split"]): "the paper's, as DGL and PyTorch Geometric have it",
     (153_932, 23_699, 55_334): "GraphSAINT's and Cluster-GCN's, where all open nodes train",
     (152_410, 23_699, 55_334): "GraphSAGE's, without the open nodes",
 }
@@ -41,8 +47,8 @@ def load_reddit(
     nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
                  the training nodes.
 
-    `notes` tell which of the public splits it is, or in which counts it differs from the paper's
-    Reddit. Raises DataError (one line: file, row or id, remedy), SettingsError.
+    `notes` say which of the public splits it is, or which counts differ from the paper's Reddit.
+    Raises DataError (one line: file, row or id, remedy), SettingsError.
 
     >>> import numpy as np
     >>> from gaancore.data import load_reddit
@@ -73,7 +79,7 @@ def _compare(dataset: NodeDataset) -> list[str]:
         if found[what] != count
     ]
     notes = []
-    if 0 < len(differing) < len(COUNTS):  # where none agrees, nobody takes it for Reddit
+    if 0 < len(differing) < len(COUNTS):  # where all differ, it is plainly another dataset
         notes.append(f"not the paper's Reddit: {', '.join(differing)}")
     if sizes in SPLITS:
         notes.append(f"split: {SPLITS[sizes]}")

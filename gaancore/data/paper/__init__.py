@@ -20,8 +20,8 @@ def paper_data(name: str) -> dict[str, Any]:
 def is_whole(name: str, facts: dict[str, Any]) -> bool:
     """Whether data are the paper's whole set: every count is the paper's.
 
-    facts : as a dataset's `facts()`. Of arcs, any number of self-loops may come on top, of which
-    public copies keep more or fewer.
+    facts : as a dataset's `facts()`. It may have self-loops in addition to the paper's arcs, since
+    some public copies keep them.
     """
     paper = paper_data(name)
     counts = [count for count in (*COUNTED, "nodes_per_split") if count in paper]

@@ -40,9 +40,10 @@ def synthetic_ppi(seed: int = 0, *, num_graphs: int = 8, nodes_per_graph: int = 
             30 % on average).
     Noise : every y*_ic is flipped with probability 0.02, independently of everything.
 
-    `ceiling` is the micro-F1 of y* itself against the flipped labels of the test graph. Nobody can
-    do better except by luck: F1 is best when a label is predicted where its probability exceeds
-    half of that F1, and here the probabilities are 0.98 and 0.02. It is measured on this draw.
+    `ceiling` is the micro-F1 of y* itself against the flipped labels of the test graph. No model
+    can do better except by luck: F1 is best when a label is predicted where its probability
+    exceeds half of that F1, and here the probabilities are 0.98 and 0.02. It is measured on this
+    draw.
 
     The same arguments give the same bits. Raises SettingsError below 3 graphs of 20 nodes.
 
@@ -89,7 +90,7 @@ def synthetic_ppi(seed: int = 0, *, num_graphs: int = 8, nodes_per_graph: int = 
 
 
 def write_synthetic_ppi(path: str | os.PathLike[str], seed: int = 0) -> None:
-    """Write the same dataset to a store, whose nodes lie in the order of their splits as they are.
+    """Write the same dataset to a store, whose nodes are in the order of their splits already.
 
     Raises DataError if `path` exists or cannot be written.
     """

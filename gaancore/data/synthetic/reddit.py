@@ -1,7 +1,7 @@
 """A look-alike of Reddit at any size: written to a store at full size, in memory for a first run.
 
-A post's class shows in its neighbours, nearly half of which are of the same class, while what a
-post says of itself is off topic two times in three. It says nothing about scores on Reddit.
+A post's neighbours reveal its class, since nearly half of them share it; its own features are off
+topic two times in three. Scores on it say nothing about scores on Reddit.
 """
 
 import os
@@ -46,9 +46,10 @@ def synthetic_reddit(seed: int = 0, *, scale: float = 0.02) -> NodeDataset:
     Features : x_i = 0.5 m_z + noise, 602 of them; m and noise are standard normal.
     Labels : g_i, but replaced by any class with probability 0.03.
 
-    Who sees a node alone can tell its topic at best and is right for about 0.37 of the nodes;
-    its neighbours' topics give its class away. `ceiling` is the accuracy of g itself on the test
-    nodes, which nobody can pass except by luck. Nodes lie in the order of their splits.
+    A model that sees a node alone can at best tell its topic, and is right for about 0.37 of the
+    nodes; the topics of its neighbours give its class away. `ceiling` is the accuracy of g itself
+    on the test nodes, which no model can beat except by luck. Nodes are in the
+    order of their splits.
 
     The same arguments give the same bits. Raises SettingsError below 200 nodes.
 
@@ -86,7 +87,7 @@ def write_synthetic_reddit(
 ) -> None:
     """Write the same dataset to a store, in memory that is far below the graph's size.
 
-    progress : told the share of the work that is done, now and then.
+    progress : called now and then with the share of the work that is done.
     Raises SettingsError as above, DataError if `path` exists or cannot be written.
     """
     drawn = _Draws(seed, scale)
@@ -136,7 +137,7 @@ class _Draws:
         tested = self.split == TEST
         self.ceiling = float(np.mean(self.labels[tested] == classes[tested]))
 
-        # A node has as many slots as its weight asks for, and a class's slots lie together.
+        # The number of a node's slots follows its weight; a class's slots are next to each other.
         weights = np.exp(SPREAD * rng.standard_normal(self.num_nodes))
         weights = np.minimum(weights, LARGEST * weights.mean())
         order = np.argsort(classes, kind="stable").astype(np.int32)

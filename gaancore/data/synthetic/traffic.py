@@ -1,8 +1,8 @@
-"""A look-alike of METR-LA that needs no download: small, and with something for a graph to find.
+"""A look-alike of METR-LA that needs no download: small, with structure that a graph helps to find.
 
-Incidents slow a place down and then travel against the traffic, from sensor to sensor. Who sees the
-road ahead knows what will come; who sees one sensor alone does not. It says nothing about scores
-on METR-LA.
+Incidents slow a place down and then travel against the traffic, from sensor to sensor. A model
+that sees the road ahead can foresee them; one that sees a single sensor cannot. Scores on it say
+nothing about scores on METR-LA.
 """
 
 from dataclasses import replace

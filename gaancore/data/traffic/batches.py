@@ -18,7 +18,7 @@ WIDTHS = {"time_of_day": 1, "day_of_week": 7, "coordinates": 2}
 class Scaler:
     """z = (speed - mean) / scale; mean and scale are (N,) float64, one number per sensor.
 
-    Fitted on training rows and stored with a model, so that other data meet the same numbers.
+    Fitted on training rows and stored with a model, to scale other data by the same numbers.
 
     >>> from gaancore.data import Scaler, split_windows, synthetic_traffic
     >>> data = synthetic_traffic(num_days=2)
@@ -34,11 +34,11 @@ class Scaler:
     def fit(cls, dataset: TrafficDataset, windows: Windows, how: ScalerKind) -> "Scaler":
         """Mean and population standard deviation of the readings in training windows.
 
-        Missing readings do not count. Where all readings are alike, the scale is 1.
+        Missing readings do not count. Where all readings are equal, the scale is 1.
         how : `per-sensor` gives each sensor its own, where it has any reading there; `global` one
               for all.
-        Raises DataError for a sensor that has no reading at all, there or later, and if there is
-        no reading in the training windows; SettingsError for another `how`.
+        Raises DataError for a sensor without any reading in the whole series, and if the training
+        windows hold no reading; SettingsError for another `how`.
         """
         expect_choice("scaler", how, get_args(ScalerKind))
         silent = [dataset.sensor_ids[n] for n in np.flatnonzero(~dataset.valid.any(axis=0))]
@@ -96,7 +96,7 @@ class TrafficBatch(NamedTuple):
 
     inputs  : (history, B * N, F) float32; channel 0 the scaled speed, then the features.
     targets : (horizon, B * N) float32, speeds in the data's units; 0 where there is none.
-    mask    : (horizon, B * N) bool, which targets are there.
+    mask    : (horizon, B * N) bool, True where there is a target.
     future  : (horizon, B * N, F) float32, the inputs of the steps to predict. Channel 0 is the
               truth: for teacher forcing alone.
     """
@@ -116,7 +116,7 @@ class WindowBatches:
     missing  : what a missing reading is in the inputs: `zero`, a speed of 0 as in DCRNN; `nan`, no
                speed: 0 after scaling, which is the mean; `interpolate`, on the line between the
                readings around it in the same part of the window, or the nearest one.
-    Raises DataError if the data lack what a feature needs, SettingsError for unknown words.
+    Raises DataError if the data lack what a feature needs, SettingsError for an unknown choice.
 
     >>> from gaancore.data import Scaler, WindowBatches, split_windows, synthetic_traffic
     >>> data = synthetic_traffic(num_days=2)
@@ -179,7 +179,7 @@ class WindowBatches:
 
 
 def _by_step(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
-    """The channels that are alike for all sensors: (T, .) float32."""
+    """The channels that are the same for all sensors: (T, .) float32."""
     channels = [np.empty((dataset.num_steps, 0), np.float32)]
     if "time_of_day" in features:
         channels.append(_known(dataset, "time_of_day", dataset.time_of_day)[:, None])
@@ -190,7 +190,7 @@ def _by_step(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
 
 
 def _by_sensor(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
-    """The channels that are alike for all steps: (N, .) float32."""
+    """The channels that are the same for all steps: (N, .) float32."""
     if "coordinates" not in features:
         return np.empty((dataset.num_sensors, 0), np.float32)
     places = _known(dataset, "coordinates", dataset.coordinates)

@@ -52,12 +52,12 @@ class TrafficDataset:
 
     graph        : N nodes; row i lists the sensors that i gathers from; no edge twice.
     speeds       : (T, N) float32, C-contiguous, in the files' units; 0 where a reading is missing.
-    valid        : (T, N) bool, which readings are there; from the files' own numbers, unscaled.
+    valid        : (T, N) bool, False where a reading is missing; from the files' unscaled numbers.
     stretches    : (S + 1,) int64; rows stretches[s] .. stretches[s + 1] - 1 follow each other one
                    step apart. Between two stretches is a gap, which no window may cross.
     step         : the time from one row to the next, in seconds.
     times        : (T,) datetime64[s], ascending; None if the files do not say.
-    time_of_day  : (T,) float32 in [0, 1), the part of the day gone by; None if not known.
+    time_of_day  : (T,) float32 in [0, 1), the elapsed part of the day; None if not known.
     sensor_ids   : the files' own names of the N sensors, as text.
     coordinates  : (N, 2) float64 latitude and longitude, or None.
     windows      : the files' own split, if they come as windows that are split already.
@@ -158,7 +158,7 @@ class TrafficDataset:
 
 
 def part_of_day(times: np.ndarray) -> np.ndarray:
-    """The part of the day gone by at each of `times` (T,) datetime64: (T,) float32 in [0, 1)."""
+    """The elapsed part of the day at each of `times` (T,) datetime64: (T,) float32 in [0, 1)."""
     return ((times - times.astype("datetime64[D]")) / DAY).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """DCRNN's windows: `train.npz val.npz test.npz`, each with `x` and `y` (W, steps, N, channels).
 
-Channel 0 is the speed, channel 1, if there is one, the part of the day gone by. Windows one step
-apart repeat every row up to 24 times; they are put back into the series that they were cut from.
+Channel 0 is the speed, channel 1, if present, the elapsed part of the day. Windows one step
+apart repeat every row up to 24 times; the reader restores the series that they were cut from.
 Origin: github.com/liyaguang/DCRNN, scripts/generate_training_data.py.
 """
 
@@ -72,8 +72,8 @@ def _read_part(path: Path) -> tuple[np.ndarray, np.ndarray]:
     fine = all(a.ndim == 4 and a.dtype.kind == "f" and 0 not in a.shape for a in (x, y))
     if not fine or len(x) != len(y) or x.shape[2:] != y.shape[2:]:
         raise DataError(
-            f"{path}: expected x and y in shape (windows, steps, sensors, channels), the same but "
-            f"for their steps; got {x.dtype} {x.shape} and {y.dtype} {y.shape}"
+            f"{path}: expected x and y in shape (windows, steps, sensors, channels), the same "
+            f"except for their steps; got {x.dtype} {x.shape} and {y.dtype} {y.shape}"
         )
     for name, expected in (
         ("x_offsets", np.arange(1 - x.shape[1], 1)),
@@ -81,7 +81,7 @@ def _read_part(path: Path) -> tuple[np.ndarray, np.ndarray]:
     ):
         if name in arrays and not np.array_equal(arrays[name].ravel(), expected):
             raise DataError(
-                f"{path}: {name}: expected {expected[0]} to {expected[-1]}, so that y goes on one "
+                f"{path}: {name}: expected {expected[0]} to {expected[-1]}, so that y starts one "
                 f"step after x; got {arrays[name].ravel().tolist()}"
             )
     return x, y

@@ -1,4 +1,4 @@
-"""Where the speeds and the graph of the roads lie in a folder."""
+"""Which files of a folder hold the speeds and the graph of the roads."""
 
 from pathlib import Path
 

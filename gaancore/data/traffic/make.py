@@ -63,7 +63,7 @@ def make_traffic(
     coordinates : (latitude, longitude) by sensor id.
     graph_kind  : `undirected` takes both directions of every arc, `directed` the arcs as they are.
     self_loops  : `keep`, `drop`, or `add` one to every sensor.
-    null_value  : the reading that means "none", beside NaN; None if there is no such reading.
+    null_value  : the reading that means "missing", besides NaN; None if only NaN does.
     Raises DataError (one line: file, row, sensor, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
@@ -114,17 +114,17 @@ def _join(raw: RawTraffic, road: RoadGraph) -> tuple[tuple[str, ...], CSRGraph, 
         ids = raw.sensor_ids or road.sensor_ids or tuple(map(str, range(num_sensors)))
         return ids, road.graph, [note]
     position = {name: place for place, name in enumerate(road.sensor_ids)}
-    strangers = [name for name in raw.sensor_ids if name not in position]
-    if strangers:
+    unknown = [name for name in raw.sensor_ids if name not in position]
+    if unknown:
         raise DataError(
-            f"{raw.path}: {count_sensors(strangers)} not in the graph {road.path}; "
+            f"{raw.path}: {count_sensors(unknown)} not in the graph {road.path}; "
             "add them to the graph or remove their columns"
         )
     known = set(raw.sensor_ids)
-    silent = [name for name in road.sensor_ids if name not in known]
+    without = [name for name in road.sensor_ids if name not in known]
     notes = []
-    if silent:
-        notes = [f"graph: {count_sensors(silent)} without speeds left out"]
+    if without:
+        notes = [f"graph: {count_sensors(without)} without speeds left out"]
     elif raw.sensor_ids != road.sensor_ids:
         notes = ["graph: sensors put in the order of the speeds' columns"]
     graph = road.graph.induced_subgraph([position[name] for name in raw.sensor_ids])
@@ -176,7 +176,7 @@ def _check_times(raw: RawTraffic) -> tuple[int, np.ndarray, list[str]]:
         row = int(np.argmax(ahead <= 0)) + 1
         time = str(raw.times[row]).replace("T", " ")
         if ahead[row - 1] == 0:
-            raise DataError(f"{raw.path}: rows {row - 1} and {row} are both of {time}; keep one")
+            raise DataError(f"{raw.path}: rows {row - 1} and {row} are both at {time}; keep one")
         raise DataError(f"{raw.path}: row {row} ({time}) is earlier than the one before; sort them")
     steps, counts = np.unique(ahead, return_counts=True)
     step = int(steps[np.argmax(counts)])

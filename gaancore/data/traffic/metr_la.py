@@ -43,18 +43,18 @@ def load_metr_la(
     self_loops: SelfLoops = "drop",
     null_value: float | None = 0.0,
 ) -> TrafficDataset:
-    """Load METR-LA, or speeds and a graph of one's own, from any of the public layouts.
+    """Load METR-LA, or your own speeds and graph, from any of the public layouts.
 
     path       : a folder, or the file of the speeds: pandas' `.h5`, `.csv` or `.npz`; or the
                  folder of DCRNN's windows. `~` is expanded.
     graph      : the file of the graph: `adj_mx.pkl`, `.csv` of a matrix, distances or edges. By
-                 default it is looked for beside the speeds, and in `sensor_graph/`.
+                 default it is looked for next to the speeds, and in `sensor_graph/`.
     sensor_ids : a text file with the ids of the speeds' columns, if their own file has none.
     start      : the time of the first row (2012-03-01 00:00), if the file has no timestamps.
     graph_kind, self_loops, null_value : see `make_traffic`.
 
-    Columns and graph are joined by sensor id. What was aligned, dropped or assumed is told in
-    `notes`. Raises DataError (one line: file, row or sensor, remedy), SettingsError.
+    Columns and graph are joined by sensor id. `notes` say what was aligned, dropped or
+    assumed. Raises DataError (one line: file, row or sensor, remedy), SettingsError.
 
     >>> import numpy as np
     >>> from gaancore.data import load_metr_la
@@ -100,7 +100,7 @@ def _read_speeds(path: Path) -> RawTraffic:
 
 
 def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
-    """Sensor ids in a file beside the graph are those of its rows."""
+    """Sensor ids in a file next to the graph are those of its rows."""
     lists = sorted(path.parent.glob(IDS_PATTERN))
     ids = _read_ids(only(path.parent, "lists of sensor ids", lists)) if lists else None
     if path.suffix in (".pkl", ".pickle"):
@@ -146,7 +146,9 @@ def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
 def _with_ids(raw: RawTraffic, path: Path) -> RawTraffic:
     ids = _read_ids(path)
     if raw.sensor_ids not in (None, ids):
-        raise DataError(f"{path}: other sensor ids than {raw.path} itself has; leave the file out")
+        raise DataError(
+            f"{path}: these are not the sensor ids of {raw.path}; sensor_ids: leave it out"
+        )
     if len(ids) != raw.speeds.shape[1]:
         raise DataError(
             f"{path}: {len(ids):,} sensor ids for {raw.speeds.shape[1]:,} columns of {raw.path}"
@@ -156,16 +158,18 @@ def _with_ids(raw: RawTraffic, path: Path) -> RawTraffic:
 
 def _with_start(raw: RawTraffic, start: str) -> RawTraffic:
     if raw.times is not None:
-        raise DataError(f"{raw.path}: has timestamps of its own, from {raw.times[0]}; no start")
+        raise DataError(
+            f"{raw.path}: has its own timestamps, from {raw.times[0]}; start: leave it out"
+        )
     if raw.stretches is not None and len(raw.stretches) > 2:
-        raise DataError(f"{raw.path}: its windows are no single series that could have a start")
+        raise DataError(f"{raw.path}: its windows are not a single series; start: leave it out")
     times = times_from(parse_times("start", [start]), raw.step, len(raw.speeds))
     if raw.time_of_day is not None:
         apart = np.abs(part_of_day(times) - raw.time_of_day)
         if (np.minimum(apart, 1 - apart) > 1 / 86400).any():
             raise DataError(
                 f"{raw.path}: its first row is {raw.time_of_day[0] * 24:.2f} hours into the day, "
-                f"and the rest does not fit a start at {start} either; correct the start"
+                f"which does not fit a start at {start}; start: correct it"
             )
     step = f"steps of {(raw.step or USUAL_STEP) / 60:g} minutes"
     return replace(raw, times=times, notes=(*raw.notes, f"times: {step} from {start} on"))

@@ -17,10 +17,10 @@ def read_road_edges(
     path: Path, ids: tuple[str, ...] | None, among: tuple[str, ...] | None
 ) -> RoadGraph:
     """Edges `from to`, `source target` or `src dst`, a line each, with commas, semicolons or tabs
-    between; further columns are ignored, but for lengths.
+    between; further columns are ignored, except lengths.
 
     With a column `cost`, `distance` or `length` (DCRNN's `distances_la_2012.csv`), only roads whose
-    `gaussian_kernel` is not 0 are edges. Edges that leave the wanted sensors are left out before.
+    `gaussian_kernel` is not 0 are edges. Edges to other sensors are left out before.
     ids   : all sensors, in order, those without an edge too.
     among : without `ids`: the sensors wanted; a sensor is in the graph if the file names it.
     Raises DataError naming the line: no number, a negative length, one road with two lengths.
@@ -50,7 +50,7 @@ def read_road_edges(
     kept = list(roads)
     notes = [f"graph: edges {path.name}", *table.notes]
     if left_out:
-        notes.append(f"graph: edges to sensors that are not wanted left out: {left_out:,}")
+        notes.append(f"graph: {left_out:,} edges to other sensors left out")
     if length_at is not None:
         near = gaussian_kernel(np.array(list(roads.values()))) > 0
         kept = [road for road, is_near in zip(roads, near, strict=True) if is_near]
@@ -66,7 +66,7 @@ def read_road_edges(
 def gaussian_kernel(lengths: np.ndarray) -> np.ndarray:
     """DCRNN's weights of roads of the given lengths (E,): exp(-(d / s)^2), 0 below 0.1.
 
-    s is the population standard deviation of `lengths`; if all are alike, every weight is 1.
+    s is the population standard deviation of `lengths`; if all are equal, every weight is 1.
     Origin: github.com/liyaguang/DCRNN, scripts/gen_adj_mx.py.
     """
     spread = lengths.std() if lengths.size else 0.0

@@ -91,7 +91,7 @@ def _own_windows(
 ) -> Windows:
     if split != "windows" or (history, horizon) != (windows.history, windows.horizon):
         raise SettingsError(
-            f"{dataset.where}: its windows are cut and split already: {windows.history} steps in, "
+            f"{dataset.where}: its windows are already cut and split: {windows.history} steps in, "
             f"{windows.horizon} out, split by windows; asked for {history} in, {horizon} out, "
             f"split by {split}"
         )

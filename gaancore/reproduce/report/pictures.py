@@ -9,7 +9,7 @@ from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.report.data import short_words
 from gaancore.reproduce.report.schema import RunsReport
 from gaancore.tasks import task_named
-from gaancore.train.nodes.heads_of_test import look_at_heads
+from gaancore.train.nodes.heads.of_test import look_at_heads
 from gaancore.train.nodes.predict import load_classifier
 
 

@@ -14,7 +14,7 @@ from gaancore.tensor import Tensor
 from gaancore.train.checkpoint import Groups
 from gaancore.train.nodes.batches import Batch, Batches
 from gaancore.train.nodes.build import Model, build_model
-from gaancore.train.nodes.heads import HeadValues, gate_values, summary
+from gaancore.train.nodes.heads.values import HeadValues, gate_values, summary
 from gaancore.train.nodes.metrics import majority_scores
 from gaancore.train.nodes.scorer import Scorer
 from gaancore.train.nodes.settings import NodeSettings

@@ -288,8 +288,8 @@ def test_a_class_that_is_not_there_is_refused_where_classes_are_needed(tmp_path)
 def test_unknown_ids_are_counted_and_the_first_is_named(tmp_path):
     write_tables(tmp_path, edges=[["n7", "n2"], ["n7", "7.0"], ["8", "n2"], ["7", "n7"]])
     assert refusal_of(tmp_path) == (
-        "edges.csv: line 3: no node of nodes.csv has the id '7.0', and so in 2 of 4 edges; ids are "
-        "compared as they are written: correct them, add the nodes or remove the edges"
+        "edges.csv: line 3: no node of nodes.csv has the id '7.0', likewise in 2 of 4 edges; ids "
+        "are compared as they are written: correct them, add the nodes or remove the edges"
     )
 
 

@@ -168,7 +168,7 @@ def test_a_graph_without_edges_is_loaded_with_a_remark(tmp_path: Path) -> None:
     empty = np.zeros(0, np.int64)
     dataset = load_ppi(write_npz(tmp_path, src=empty, dst=empty))
     assert (dataset.num_nodes, dataset.num_edges) == (6, 0)
-    assert "no edges at all: every node is on its own" in dataset.notes
+    assert "no edges at all: no node has a neighbour" in dataset.notes
 
 
 def test_unflagged_nodes_are_dropped_taken_or_refused(tmp_path: Path) -> None:

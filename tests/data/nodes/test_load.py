@@ -119,6 +119,12 @@ def test_a_split_is_drawn_among_labelled_nodes_and_the_others_are_as_unflagged_s
     assert np.bincount(kept.split + 1).tolist() == [1, 3, 1, 1]
 
 
+def test_a_graph_without_labels_is_refused_for_that_and_not_for_its_split(tmp_path):
+    path = write_npz(tmp_path, y=None, split=None)
+    with pytest.raises(DataError, match="no labels, which training and scores need"):
+        load_nodes(path, name="mine", split_shares=(60, 20, 20))
+
+
 def test_files_that_name_a_split_keep_it(tmp_path):
     dataset = load_nodes(write_npz(tmp_path), name="mine", split_shares=(60, 20, 20))
     assert dataset.split.tolist() == SPLIT

@@ -87,7 +87,7 @@ BAD_REDDIT: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         {"node_ids": np.array([8, 7, 9, 9, 7, 7])},
         {},
-        "node_ids: rows 1 and 4 have the same id 7; results go by them: ids must differ",
+        "node_ids: rows 1 and 4 have the same id 7; results are listed by id: ids must differ",
     ),
     ({"node_ids": np.array(list("abcdef")) == "a"}, {}, "node_ids: expected integers or text in"),
     ({"node_ids": np.array(list("abcdeb"))}, {}, "node_ids: rows 1 and 5 have the same id b;"),
@@ -225,7 +225,7 @@ def test_a_matlab_file_without_a_split_cannot_be_trained_on_as_it_is(tmp_path: P
 
 
 BAD_MATLAB: list[tuple[dict[str, Any], str]] = [
-    ({"Network": None}, "Network: expected a matrix of numbers, there is none"),
+    ({"Network": None}, "Network: expected a matrix of numbers, found none"),
     ({"Label": np.array(["a", "b"], object)}, "Label: expected a matrix of numbers, got object"),
     ({"Attributes": {"a": 1}}, "Attributes: expected a matrix of numbers, got"),
     ({"Network": np.zeros((6, 5))}, "Network: from_scipy: expected a square matrix"),

@@ -150,7 +150,7 @@ def test_a_graph_without_edges_is_stored_too(tmp_path: Path) -> None:
     empty = np.zeros(0, np.int64)
     opened = convert(write_npz(tmp_path, src=empty, dst=empty), tmp_path / "store")
     assert (opened.num_nodes, opened.num_edges) == (6, 0)
-    assert "no edges at all: every node is on its own" in opened.notes
+    assert "no edges at all: no node has a neighbour" in opened.notes
 
 
 def test_loaders_take_a_store_and_do_as_they_are_told_with_its_loops(store: Path) -> None:
@@ -222,10 +222,10 @@ DAMAGED = {
     "node_ids.npy": [*ANY_FILE, (of_type("f8"), "float64 (6,) where meta.json says <i8")],
     "meta.json": [
         (cut, "not valid JSON"),
-        (lambda path: path.write_text("[1]"), "not the description of a store"),
-        (meta(format="other"), "not the description of a store"),
+        (lambda path: path.write_text("[1]"), "describes no store"),
+        (meta(format="other"), "describes no store"),
         (meta(version=2), "version 2 where this gaancore reads 1"),
-        (meta(files=None), "files is missing or not what it should be"),
+        (meta(files=None), "files is missing or malformed"),
         (meta(files={}), "files is missing"),
         (meta(num_nodes="6"), "num_nodes is missing"),
         (meta(notes=[1]), "notes is missing"),
@@ -234,9 +234,9 @@ DAMAGED = {
         (meta(num_nodes=7), "indptr: expected 7 + 1 offsets, got 7"),
         (meta(num_arcs=8), "indices.npy: not the indices of a store of 6 nodes"),
         (meta(num_classes=4), "labels.npy: not the labels of a store of 6 nodes"),
-        (meta(class_names=[1, 2, 3]), "class_names is missing or not what it should be"),
+        (meta(class_names=[1, 2, 3]), "class_names is missing or malformed"),
         (meta(class_names=["a", "b"]), "labels.npy: not the labels of a store of 6 nodes"),
-        (meta(feature_names="xy"), "feature_names is missing or not what it should be"),
+        (meta(feature_names="xy"), "feature_names is missing or malformed"),
         (meta(feature_names=["x"]), "features.npy: not the features of a store of 6 nodes"),
         (meta(nodes_per_split=[2, 2, 2]), "split.npy: not the split of a store"),
         (file_facts("split", bytes="9"), "files is missing"),
@@ -395,7 +395,7 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_store_is_no_source_of_a_conversion(store: Path) -> None:
-    with pytest.raises(DataError, match=r"a store already; use it as it is"):
+    with pytest.raises(DataError, match=r"already a store; use it as it is"):
         read_layout(store)
 
 

@@ -90,7 +90,7 @@ def test_windows_that_come_split_keep_their_split():
     own = Windows(12, 12, np.array([0, 1]), np.array([5]), np.array([3]))
     data = replace(series([40]), windows=own)
     assert split_windows(data) is own
-    with pytest.raises(SettingsError, match="cut and split already: 12 steps in, 12 out"):
+    with pytest.raises(SettingsError, match="already cut and split: 12 steps in, 12 out"):
         split_windows(data, horizon=3)
     with pytest.raises(SettingsError, match=r"split by rows$"):
         split_windows(data, split="rows")

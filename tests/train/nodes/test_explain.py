@@ -13,8 +13,9 @@ from gaancore.data.nodes.inputs import NodeInputs, inputs_of
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.tasks import open_run
-from gaancore.train.nodes import heads, inference
-from gaancore.train.nodes.explain import arc_attention, node_gates
+from gaancore.train.nodes import inference
+from gaancore.train.nodes.heads import values as heads
+from gaancore.train.nodes.heads.explain import arc_attention, node_gates
 from gaancore.train.nodes.predict import Classifier
 
 

@@ -13,9 +13,10 @@ from gaancore.graph import Block, CSRGraph
 from gaancore.models.node_classifier import NodeClassifier
 from gaancore.nn.observe import Seen, observing
 from gaancore.tensor import Tensor
-from gaancore.train.nodes import heads, inference
+from gaancore.train.nodes import inference
 from gaancore.train.nodes.build import build_model
-from gaancore.train.nodes.heads import (
+from gaancore.train.nodes.heads import values as heads
+from gaancore.train.nodes.heads.values import (
     ArcWeights,
     HeadValues,
     attention_entropy,

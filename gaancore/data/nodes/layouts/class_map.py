@@ -30,7 +30,7 @@ def read_class_map(path: Path, node_ids: Sequence[str]) -> np.ndarray:
         if width != widths[0]:
             raise DataError(
                 f"{path}: node id {node} has {width} labels where node id {node_ids[0]} has "
-                f"{widths[0]} (0 stands for a single class); all entries must be alike"
+                f"{widths[0]} (0 stands for a single class); all entries must have the same form"
             )
     try:
         return np.array(entries)

@@ -27,8 +27,8 @@ NODES, EDGES = "nodes.csv", "edges.csv"
 def read_csv_graph(folder: Path) -> RawDataset:
     """Read the layout; rows of nodes.csv are the nodes, those without edges too.
 
-    Raises DataError, naming the file and the line, for a missing or damaged file, and for ids that
-    are there twice or of no node.
+    Raises DataError, naming the file and the line, for a missing or damaged file, for repeated ids,
+    and for ids that no node has.
     """
     nodes = read_csv_nodes(folder / NODES)
     src, dst, notes = _read_edges(folder / EDGES, nodes.rows)
@@ -62,7 +62,7 @@ def _read_edges(path: Path, rows: dict[str, int]) -> tuple[np.ndarray, np.ndarra
     if unknown:
         line, end = unknown[0]
         raise DataError(
-            f"{path}: line {line}: no node of {NODES} has the id {end!r}, and so in "
+            f"{path}: line {line}: no node of {NODES} has the id {end!r}, likewise in "
             f"{len(unknown):,} of {len(unknown) + len(ends) // 2:,} edges; ids are compared as "
             "they are written: correct them, add the nodes or remove the edges"
         )

@@ -1,6 +1,6 @@
 """DGL's PPI layout: `{train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}`.
 
-Each split is a graph of its own; node ids count within its file, both arcs of an edge are stored,
+Each split is a separate graph; node ids count within its file, both arcs of an edge are stored,
 and graph_id says which of the tissue graphs (1 to 24 in the public files) a node belongs to. The
 public files hold features that are standardised already and a self-loop at every node.
 Origin: dgl.data.PPIDataset, which took it from the authors of GAT.

@@ -88,6 +88,6 @@ def _node_ids(path: Path, node_ids: np.ndarray, num_nodes: int) -> np.ndarray:
         again = int(np.flatnonzero(node_ids == node_ids[row])[1])
         raise DataError(
             f"{path}: node_ids: rows {row} and {again} have the same id {node_ids[row]}; results "
-            "go by them: ids must differ"
+            "are listed by id: ids must differ"
         )
     return node_ids

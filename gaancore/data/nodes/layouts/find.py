@@ -39,7 +39,7 @@ def read_layout(path: Path) -> RawDataset:
             f"{path}: neither a folder nor a .npz or .mat file; give the folder it is in"
         )
     if is_store(path):
-        raise DataError(f"{path}: a store already; use it as it is")
+        raise DataError(f"{path}: already a store; use it as it is")
     raise DataError(
         f"{path}: no dataset found: looked for {LOOKED_FOR}; the folder holds {listing(path)}"
     )

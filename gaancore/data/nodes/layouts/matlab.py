@@ -45,7 +45,7 @@ def _matrix(path: Path, variables: dict[str, Any], name: str) -> Any:
     """A sparse or dense matrix of numbers; MATLAB's cells and structures are refused."""
     found = variables.get(name)
     if found is None or found.ndim != 2 or found.dtype.kind not in "biuf":
-        what = "there is none" if found is None else f"got {found.dtype} {found.shape}"
+        what = "found none" if found is None else f"got {found.dtype} {found.shape}"
         raise DataError(
             f"{path}: {name}: expected a matrix of numbers, {what}; a file of this layout has the "
             f"matrices {', '.join(NAMES)}"

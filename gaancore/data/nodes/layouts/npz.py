@@ -1,4 +1,4 @@
-"""A whole dataset in one `.npz`: the layout for a graph of one's own.
+"""A whole dataset in one `.npz`: the simplest layout for your own graph.
 
 arcs     : `src dst`, or `edge_index` (2, E), or `indptr indices` (CSR)
 features : `x`, `feats` or `features`, (N, F)

@@ -35,12 +35,12 @@ def write_store(
     """Check `raw` and write it to a new store at `path`, nodes in the order of their splits.
 
     It holds what `make_dataset` would make of `raw` (undirected, repeats merged, self-loops kept),
-    but for the order of the nodes: those in no split, if they are kept, then all training nodes,
+    except for the order of the nodes: those in no split, if they are kept, then all training nodes,
     then validation, then test, each in their order before. node_ids.npy says which node a row was.
     Whether a node has one class or several labels is seen from the labels (see `check_labels`).
     Memory is far below the graph's where `raw` is memory-mapped, as large arrays are.
 
-    progress : told the share of the work that is done, now and then.
+    progress : called now and then with the share of the work that is done.
     Raises DataError (one line: file, row, id, remedy); nothing is left at `path` then.
     """
     expect_features(raw.sources["features"], raw.features, raw.node_ids)

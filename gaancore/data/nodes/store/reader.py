@@ -10,11 +10,11 @@
     graph_id.npy   (N,) int64             only if the source names several graphs
     node_ids.npy   (N,) integers or text  the source's own names, only if they are not 0 to N - 1
 
-Nodes lie in the order of their splits, so what training may see is the first rows of everything:
-a view of a split is cut out of the files and not copied. Its graph, which must not have the other
-neighbours, goes to a temporary file. The layout is this project's own.
+Nodes are in the order of their splits, so training sees the first rows of every array: a view of a
+split is a slice of the files, not a copy. Its graph, which must lack the other neighbours, is
+written to a temporary file. The layout is this project's own.
 
-    dataset = open_store("reddit-store")       # nothing is read into memory but the row pointers
+    dataset = open_store("reddit-store")       # only the row pointers are read into memory
     dataset.features[dataset.nodes(TRAIN)[:512]]
 """
 
@@ -111,7 +111,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     path = folder / META
     meta = read_json(path)
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        raise DataError(f"{path}: not the description of a store; give a folder that convert wrote")
+        raise DataError(f"{path}: describes no store; give the folder of a converted dataset")
     if meta.get("version") != VERSION:
         raise DataError(
             f"{path}: version {meta.get('version')} where this gaancore reads {VERSION}; {AGAIN}"
@@ -131,7 +131,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     }
     for field, is_sound in sound.items():
         if not is_sound:
-            raise DataError(f"{path}: {field} is missing or not what it should be; {AGAIN}")
+            raise DataError(f"{path}: {field} is missing or malformed; {AGAIN}")
     return meta
 
 

@@ -21,7 +21,7 @@ from gaancore.system.new_folder import new_folder
 
 
 class StoreWriter:
-    """Fills a folder beside the store, which takes the store's name when everything is in it.
+    """Fills a temporary folder, which takes the store's name when it is complete.
 
     with store_writer(path) as writer:
         writer.save("split", split)                           # small arrays
