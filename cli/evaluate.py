@@ -58,7 +58,7 @@ def evaluate(
     """
     prepare_process(options["threads"])
     opened = open_run(run, options["device"])
-    extra = {"eval_fanouts": eval_fanouts, "per_class": per_class}
+    extra: dict[str, Any] = {"eval_fanouts": eval_fanouts, "per_class": per_class}
     asked = {name: value for name, value in extra.items() if value}
     if eval_fanouts:
         asked["prefetch"] = options["prefetch"]

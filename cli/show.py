@@ -46,22 +46,11 @@ class Display:
     def begin(self, begun: Begun) -> None:
         """What is trained on what, and where it goes."""
         run, self.words = begun.run, begun.task.words
-        data = run.data_facts
-        synthetic = data["kind"] == "synthetic"
-        if synthetic:
-            self.say(data["notes"][0])
-        if not self.quiet:
-            self.say(f"data: {data['path'] or _source(data)}: {self.words.data(data)}")
-            for line in begun.lines:
-                self.say(line)
-            for note in [] if synthetic else data["notes"]:
-                self.say(f"note: {note}")
-            s = run.settings
-            self.say(
-                f"model: {s.model}, variant {s.variant}, {run.model.num_parameters:,} parameters, "
-                f"{run.steps_per_epoch} steps an epoch, seed {s.seed}, on {run.device}"
-            )
-            self.say(f"run: {run.folder.path}")
+        synthetic = run.data_facts["kind"] == "synthetic"
+        for line in run.data_facts["notes"][:1] if self.quiet and synthetic else ():
+            self.say(line)
+        for line in () if self.quiet else begun.opening():
+            self.say(line)
         total = run.settings.epochs * run.steps_per_epoch
         self.task = self.bar.add_task(
             "", total=total or None, completed=run.progress.step, epoch=0, loss=0.0, validated=""
@@ -199,10 +188,6 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
     task = bar.add_task("", total=1.0)
     with bar:
         yield lambda share: bar.update(task, completed=share)
-
-
-def _source(data: dict[str, Any]) -> str:
-    return "built in" if data["kind"] == "synthetic" else "from memory"
 
 
 def _memory(folder: RunFolder) -> str:

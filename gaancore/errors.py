@@ -8,7 +8,15 @@ from collections.abc import Sequence
 
 
 class UserError(Exception):
-    """Base of the errors below; anything else that escapes is our own mistake."""
+    """Base of the errors below; anything else that escapes is our own mistake.
+
+    >>> import gaancore
+    >>> try:
+    ...     gaancore.train("no-such-folder")
+    ... except gaancore.UserError as error:
+    ...     print(type(error).__name__)
+    DataError
+    """
 
 
 class ShapeError(UserError, ValueError):

@@ -3,10 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
-import gaancore
-
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
 
@@ -15,9 +11,6 @@ def test_it_is_one_page_with_the_two_lines_of_the_gate():
     assert len(re.findall(r"^python3 -m venv ", README, re.MULTILINE)) == 2
 
 
-@pytest.mark.skipif(
-    not hasattr(gaancore, "from_scipy"), reason="`gaancore.from_scipy` is not there yet"
-)
 def test_its_program_runs(any_threads, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)

@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM as a question that a loop asks between two steps."""
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -9,7 +10,8 @@ from types import FrameType
 @contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
     """Inside, the first Ctrl-C (or SIGTERM) lets the loop stop after its step, the second stops at
-    once. Yields the function that says whether one came."""
+    once. Yields the function that says whether one came. Only the main thread can handle
+    signals; in any other nothing changes."""
     asked: list[int] = []
 
     def handler(number: int, frame: FrameType | None) -> None:
@@ -17,7 +19,9 @@ def interrupts() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked.append(number)
 
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    in_main = threading.current_thread() is threading.main_thread()
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_main else ()
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield lambda: bool(asked)
     finally:

@@ -4,6 +4,7 @@ The paper's tasks are `ppi`, `reddit` and `metr-la`. Data of one's own is `label
 node), `classes` (one class a node) or `forecast` (speeds of any sensors).
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ from gaancore.train.choices import Layer
 from gaancore.train.nodes import suit as suit_nodes
 from gaancore.train.run_folder import RunFolder
 from gaancore.train.traffic import suit as suit_traffic
-from gaancore.trained.opened import OpenedRun
+from gaancore.trained.nodes import NodeRun
+from gaancore.trained.traffic import TrafficRun
 
 __all__ = ["TASKS", "Chosen", "Task", "choose", "open_run", "task_named", "task_of"]
 
@@ -109,10 +111,25 @@ def task_of(folder: RunFolder) -> Task:
     return task_named(folder.read_settings()["settings"]["task"])
 
 
-def open_run(path: str | Path, device: str = "auto") -> OpenedRun:
+def open_run(
+    path: str | os.PathLike[str], device: str = "auto", *, data: Any = None
+) -> NodeRun | TrafficRun:
     """The run in the folder `path`, finished or not, to be asked: a NodeRun or a TrafficRun.
 
-    Raises DataError if there is no run.
+    device : `auto` (a GPU if one works), `cpu` or `cuda:N`.
+    data   : its data, a path or a dataset, if they have moved or came from memory.
+    Raises DataError if there is no run, SettingsError if these are not its data.
+
+    >>> import numpy as np
+    >>> import gaancore
+    >>> data = gaancore.from_scipy(np.ones((4, 4)), np.eye(4), [0, 1, 0, 1])
+    >>> _ = gaancore.train(data, out="four", epochs=2, verbose=False)
+    >>> run = gaancore.open_run("four", data=data)
+    >>> run.predict_proba().shape
+    (4, 2)
     """
-    folder = RunFolder(Path(path).expanduser())
-    return task_of(folder).opened(folder, device)
+    folder = RunFolder(user_path(path))
+    opened = task_of(folder).opened(folder, device)
+    if data is not None:
+        opened.dataset = opened.own_data(data)
+    return opened

@@ -1,5 +1,6 @@
 """From data and settings to a run that is about to train: a new one, or one that goes on."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,12 +24,27 @@ class Begun:
     task: Task
     lines: tuple[str, ...] = ()
 
+    def opening(self) -> list[str]:
+        """What is trained on what, and where it goes, a line each."""
+        run, data = self.run, self.run.data_facts
+        synthetic, s = data["kind"] == "synthetic", run.settings
+        source = data["path"] or ("built in" if synthetic else "from memory")
+        return [
+            *(data["notes"][:1] if synthetic else ()),
+            f"data: {source}: {self.task.words.data(data)}",
+            *self.lines,
+            *(f"note: {note}" for note in (() if synthetic else data["notes"])),
+            f"model: {s.model}, variant {s.variant}, {run.model.num_parameters:,} parameters, "
+            f"{run.steps_per_epoch} steps an epoch, seed {s.seed}, on {run.device}",
+            f"run: {run.folder.path}",
+        ]
+
 
 def begin(
     data: str | Path | Any = None,
     *,
     task: str | None = None,
-    out: str | Path | None = None,
+    out: str | os.PathLike[str] | None = None,
     device: str = "auto",
     prefetch: int = 2,
     layers: Sequence[Layer] = (),
@@ -80,7 +96,7 @@ def _free_names(settings: Any) -> Iterator[Path]:
 
 
 def resume(
-    path: str | Path,
+    path: str | os.PathLike[str],
     data: str | Any = None,
     *,
     device: str = "auto",

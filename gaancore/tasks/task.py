@@ -15,7 +15,8 @@ from gaancore.system.paths import user_path
 from gaancore.train.choices import Layer, with_changes
 from gaancore.train.run import Run
 from gaancore.train.run_folder import RunFolder
-from gaancore.trained.opened import OpenedRun
+from gaancore.trained.nodes import NodeRun
+from gaancore.trained.traffic import TrafficRun
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Task(ABC):
         """A run that is about to begin, or to be resumed."""
 
     @abstractmethod
-    def opened(self, folder: RunFolder, device: str) -> OpenedRun:
+    def opened(self, folder: RunFolder, device: str) -> NodeRun | TrafficRun:
         """The run in `folder`, to be asked."""
 
     @abstractmethod

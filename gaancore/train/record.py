@@ -58,7 +58,7 @@ class Record(TypedDict):
     best_step: int
     stopped_early: bool
     validation: dict[str, Any]
-    test: dict[str, Any]
+    test: NotRequired[dict[str, Any]]  # where there are nodes or windows to test on
     seconds: float
     peak_rss_mb: float
     settings: dict[str, Any]

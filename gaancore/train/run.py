@@ -62,6 +62,8 @@ class Run(ABC):
         self.progress = Progress()
         self.watcher = Watcher()
 
+    dataset: Any  # what is learned from
+
     @abstractmethod
     def fetch(self) -> Fetch[Any]:
         """The batches from the present step on. A batch has `parts`, what it is cut into (WHOLE

@@ -49,6 +49,17 @@ class NodeRun(OpenedRun):
 
     `data` is a path in any layout, a dataset or NodeInputs; it needs no labels and no split. By
     default it is the run's own.
+
+    >>> import gaancore
+    >>> square = [[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]]
+    >>> data = gaancore.from_scipy(square, [[0], [1], [2], [3]], ["a", "b", "a", "b"])
+    >>> run = gaancore.train(data, out="square", epochs=2, num_heads=2, verbose=False)
+    >>> run.predict_proba().shape, run.predictions().class_names.tolist()
+    ((4, 2), ['a', 'b'])
+    >>> run.gates(nodes=[1])[2].shape  # of layer 2: one node, two heads
+    (1, 2)
+    >>> sorted(run.evaluate())
+    ['test', 'validation']
     """
 
     @cached_property
@@ -131,14 +142,14 @@ class NodeRun(OpenedRun):
         self,
         splits: Sequence[str] = ("validation", "test"),
         *,
-        data: str | NodeDataset | None = None,
+        data: str | Path | NodeDataset | None = None,
         eval_fanouts: Any = None,
         per_class: bool = False,
         prefetch: int = 2,
     ) -> dict[str, Any]:
         """F1 of the best weights on splits of the run's data, as its validations score.
 
-        data         : the same data, if they have moved.
+        data         : the same data, if they have moved or came from memory.
         eval_fanouts : neighbours drawn at each step, -1 for all; by default as in training.
         per_class    : precision, recall, F1 and support of each class or label as well.
         prefetch     : batches made ahead by threads, where neighbours are drawn.
@@ -146,7 +157,9 @@ class NodeRun(OpenedRun):
         """
         for split in splits:
             expect_choice("splits", split, tuple(SPLITS))
-        dataset = self.dataset if data is None else self._same(data)
+        dataset = self.dataset if data is None else self.own_data(data)
+        if empty := [split for split in splits if not dataset.nodes(SPLITS[split]).size]:
+            raise SettingsError(f"splits: the run's data have no {empty[0]} nodes")
         settings = self.settings
         if eval_fanouts is not None:
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
@@ -162,11 +175,12 @@ class NodeRun(OpenedRun):
                 found[split]["per_class"] = [{"class": n, **asdict(row)} for n, row in rows]
         return found
 
-    def _same(self, data: str | NodeDataset) -> NodeDataset:
-        """Data that must be the run's own."""
-        return self.own_data(data) if isinstance(data, str) else data
-
-    def plot(self, folder: str | Path | None = None, *, data: str | None = None) -> list[Path]:
+    def plot(
+        self,
+        folder: str | Path | None = None,
+        *,
+        data: str | Path | NodeDataset | None = None,
+    ) -> list[Path]:
         """Draw learning curves and, of a gaan, its gates, as PNG and SVG; returns the files.
 
         folder : by default `plots` in the run's folder. data: the run's data, if they have moved.
@@ -177,7 +191,7 @@ class NodeRun(OpenedRun):
         name = f"{self.settings.model}, seed {self.settings.seed}"
         files = curves.learning_curves({name: self.path}, target / "learning-curves.png")
         if self.settings.model == "gaan":
-            dataset = self.dataset if data is None else self._same(data)
+            dataset = self.dataset if data is None else self.own_data(data)
             heads = look_at_heads(self.classifier, dataset)
             facts = gates.gate_pictures(heads, self.folder.read_log(), target)
             files += [target / name for name in facts["files"]]

@@ -57,9 +57,10 @@ class OpenedRun(ABC):
         changed."""
         return self.own_data(None)
 
-    def own_data(self, path: str | None) -> Any:
-        """The same, from `path` if the files have moved."""
-        dataset = self._load(path)
+    def own_data(self, data: Any) -> Any:
+        """The same, from a path if the files have moved, or the dataset if it came from memory."""
+        in_memory = data is not None and not isinstance(data, str | Path)
+        dataset = data if in_memory else self._load(None if data is None else str(data))
         if (found := dataset.facts()["checksum"]) != self.facts["checksum"]:
             raise SettingsError(
                 f"{self.path}: the data has changed since the run began (checksum {found}, then "
@@ -68,11 +69,14 @@ class OpenedRun(ABC):
         return dataset
 
     @abstractmethod
-    def evaluate(self, splits: Sequence[str], *, data: str | None = None) -> dict[str, Any]:
-        """Scores of the best weights on some splits of the run's data, by name."""
+    def evaluate(self, splits: Sequence[str], *, data: Any = None) -> dict[str, Any]:
+        """Scores of the best weights on some splits of the run's data, by name.
+
+        data : the same data, if they have moved or came from memory.
+        """
 
     @abstractmethod
-    def plot(self, folder: str | Path | None = None, *, data: str | None = None) -> list[Path]:
+    def plot(self, folder: str | Path | None = None, *, data: Any = None) -> list[Path]:
         """Draw the run; returns the files, by default in `plots` in the run's folder."""
 
     def __repr__(self) -> str:

@@ -35,6 +35,14 @@ class TrafficRun(OpenedRun):
     """A run that forecasts the speeds of sensors.
 
     `data` is a path in any layout or a dataset of the same sensors; by default it is the run's own.
+
+    >>> import gaancore
+    >>> from gaancore.data import synthetic_traffic
+    >>> data = synthetic_traffic(num_days=2)
+    >>> sizes = {"hidden_dim": 4, "num_layers": 1, "num_heads": 1, "history": 3, "horizon": 2}
+    >>> run = gaancore.train(data, out="roads", epochs=1, verbose=False, **sizes)
+    >>> run.forecast().speeds.shape == (2, data.num_sensors)
+    True
     """
 
     @cached_property
@@ -64,11 +72,14 @@ class TrafficRun(OpenedRun):
         return Forecast(speeds, times, dataset.sensor_ids, (warning,) if warning else ())
 
     def evaluate(
-        self, splits: Sequence[str] = ("validation", "test"), *, data: str | None = None
+        self,
+        splits: Sequence[str] = ("validation", "test"),
+        *,
+        data: str | Path | TrafficDataset | None = None,
     ) -> dict[str, Any]:
         """Errors of the best weights on all windows of some parts, in the data's units.
 
-        data : the same data, if they have moved.
+        data : the same data, if they have moved or came from memory.
         Returns {split: {minutes ahead: errors}}, and for each split the errors of guesses that
         learn nothing. Raises SettingsError for other splits or other data.
         """
@@ -87,7 +98,7 @@ class TrafficRun(OpenedRun):
         folder: str | Path | None = None,
         *,
         sensors: Sequence[str] = (),
-        data: str | None = None,
+        data: str | Path | TrafficDataset | None = None,
     ) -> list[Path]:
         """Draw learning curves, forecasts against truth and errors; returns the PNG and SVG files.
 

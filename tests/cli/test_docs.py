@@ -13,8 +13,6 @@ from gaancore.cli.main import gaancore as program
 from pages import CHECKOUT, FENCE, NAMES, TEXTS, fenced, prose
 from scipy.stats import norm
 
-import gaancore as package
-
 FOLDERS = ("gaancore", "cuda", "bench", "cli", "tests", "docs", ".ci")
 # What follows these words does not parse: they stand for something else.
 STAND_FOR = {"TABLE": "main"}
@@ -133,9 +131,6 @@ def test_the_network_of_ones_own_is_about_as_good_as_the_page_says(capsys):
     assert int(guess[1]) == round(100 * norm.cdf(1 / 2))
 
 
-@pytest.mark.skipif(
-    not hasattr(package, "from_scipy"), reason="`gaancore.from_scipy` is not there yet"
-)
 def test_the_other_programs_of_the_page_on_python_run(gaancore):
     names: dict[str, object] = {}
     for text in fenced("docs/python.md", "python"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from small_run import contents, small_arrays, small_options, write_small_npz
 
-from gaancore.data import TEST, TRAIN
+from gaancore.data import TRAIN, VALIDATION
 
 TINY = small_options(epochs=1, batch_size=600)
 
@@ -86,10 +86,10 @@ def test_a_folder_with_a_run_is_not_touched(gaancore, refused, data, tmp_path):
 
 def test_data_that_cannot_be_trained_on_is_refused_before_anything_is_written(refused, tmp_path):
     split = small_arrays()["split"]
-    split[split == TEST] = TRAIN
+    split[split == VALIDATION] = TRAIN
     path = write_small_npz(tmp_path / "small.npz", split=split)
     assert refused("train", "--task", "ppi", "--data", path) == (
-        f"{path}: no test nodes; mark some, to choose and to score by"
+        f"{path}: no validation nodes; mark some, to learn from and to choose by"
     )
     path = write_small_npz(tmp_path / "small.npz", x=np.full((120, 6), np.nan))
     assert "not finite" in refused("train", "--task", "ppi", "--data", path)

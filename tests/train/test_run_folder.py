@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -95,12 +95,12 @@ def test_the_end_is_validated_even_between_two_validations(tmp_path):
     assert [line["step"] for line in RunFolder(tmp_path).read_log()] == [4, 8, 10]
 
 
-@pytest.mark.parametrize(("split", "name"), [(VALIDATION, "validation"), (TEST, "test")])
-def test_data_without_nodes_to_choose_or_score_by_is_refused(tmp_path, split, name):
-    labels = small_arrays()["split"]
-    labels[labels == split] = TRAIN
+@pytest.mark.parametrize(("split", "name"), [(TRAIN, "training"), (VALIDATION, "validation")])
+def test_data_without_nodes_to_learn_from_or_to_choose_by_are_refused(tmp_path, split, name):
+    data = small_dataset()
+    data = replace(data, split=np.where(data.split == split, TEST, data.split))
     with pytest.raises(DataError, match=rf"^small\.npz: no {name} nodes; mark some"):
-        small_run(tmp_path, small_dataset(split=labels))
+        small_run(tmp_path, data)
 
 
 def test_another_device_is_refused_before_anything_is_written(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import numpy as np
 from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.make import settle_graph
+from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
@@ -19,7 +19,12 @@ from gaancore.system.paths import user_path
 
 @dataclass(frozen=True)
 class NodeInputs:
-    """A graph and the features of its nodes; see NodeDataset for the arrays and names."""
+    """A graph and the features of its nodes; see NodeDataset for the arrays and names.
+
+    >>> import gaancore
+    >>> gaancore.from_scipy([[0, 1], [1, 0]], [[0.5], [1.5]], node_ids=["a", "b"]).node_ids.tolist()
+    ['a', 'b']
+    """
 
     path: str | None
     graph: CSRGraph
@@ -62,7 +67,14 @@ def read_inputs(
     if is_store(source):
         store = inputs_of(open_store(source))
         return replace(store, graph=store.graph.self_loops(self_loops))
-    raw = fill_missing(read_layout(source), nan)
+    return make_inputs(fill_missing(read_layout(source), nan), self_loops=self_loops)
+
+
+def make_inputs(raw: RawDataset, *, self_loops: SelfLoops = "keep") -> NodeInputs:
+    """The graph and features of `raw`, checked; labels and split are not looked at.
+
+    Raises DataError for features that are unsound, SettingsError.
+    """
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
     graph, notes = settle_graph(raw, self_loops)
     notes = [*raw.notes, *notes]

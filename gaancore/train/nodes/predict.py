@@ -39,6 +39,14 @@ class Classifier:
     def multi_label(self) -> bool:
         return self.settings.multi_label
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled by the weights; on another machine, on the device that works there."""
+        statistics = {"mean": self.mean, "scale": self.scale}
+        names = (self.class_names, self.feature_names)
+        return _with_weights, (
+            self.path, self.settings, self.model.state(), statistics, names, "auto"
+        )  # fmt: skip
+
     def logits(self, inputs: NodeInputs) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
         `infer`. Raises DataError as `features`.
@@ -105,15 +113,25 @@ def load_classifier(
     groups, _ = load_checkpoint(folder.best)
     with belongs_to_the_run(folder.best):
         weights, statistics = groups["model"], groups["features"]
-        model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
-        model.load_state(weights)
-        model = model.to(resolve_device(device))
-        mean, scale = statistics["mean"], statistics["scale"]
         names = (
             _names(data.get("class_names"), weights["head.bias"].size),
-            _names(data.get("feature_names"), mean.size),
+            _names(data.get("feature_names"), statistics["mean"].size),
         )
-        return Classifier(folder.path, settings, model, mean, scale, *names)
+        return _with_weights(folder.path, settings, weights, statistics, names, device)
+
+
+def _with_weights(
+    path: Path,
+    settings: NodeSettings,
+    weights: dict[str, np.ndarray],
+    statistics: dict[str, np.ndarray],
+    names: tuple[tuple[str, ...] | None, tuple[str, ...] | None],
+    device: str,
+) -> Classifier:
+    model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
+    model.load_state(weights)
+    model = model.to(resolve_device(device))
+    return Classifier(path, settings, model, statistics["mean"], statistics["scale"], *names)
 
 
 def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:

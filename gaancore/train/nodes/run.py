@@ -23,14 +23,15 @@ from gaancore.train.progress import Validation
 from gaancore.train.run import Run
 from gaancore.train.run_folder import RunFolder
 
-SPLITS = ("training", "validation", "test")
+NEEDED = ("training", "validation")
 
 
 class ClassifierRun(Run):
     """One run of a node classifier. `prefetch` batches are made ahead of the step they are for.
 
-    Raises SettingsError if the task wants other labels than the data have, DataError if a split is
-    empty or its training nodes cannot be standardised.
+    Raises SettingsError if the task wants other labels than the data have, DataError if there are
+    no training or no validation nodes, or if the former cannot be standardised. Without test nodes
+    the record has no scores on them.
     """
 
     settings: NodeSettings
@@ -50,10 +51,11 @@ class ClassifierRun(Run):
             several, one = "several labels per node", "one class per node"
             wanted, got = (several, one) if s.multi_label else (one, several)
             raise SettingsError(f"task {s.task}: expected {wanted}, got {got}")
-        for number, split in enumerate(SPLITS):
+        for number, split in enumerate(NEEDED):
             if not dataset.nodes(number).size:
+                where = dataset.path or "data"
                 raise DataError(
-                    f"{dataset.path}: no {split} nodes; mark some, to choose and to score by"
+                    f"{where}: no {split} nodes; mark some, to learn from and to choose by"
                 )
         device = resolve_device(device)
         self.dataset = dataset
@@ -113,6 +115,8 @@ class ClassifierRun(Run):
 
     def outcome(self) -> dict[str, Any]:
         data = self.dataset
+        if not data.nodes(TEST).size:
+            return {}
         learned, scored = (data.labels[data.nodes(split)] for split in (TRAIN, TEST))
         majority = majority_scores(learned, scored, data.num_classes)
         test = self.scorer.score(self.model, TEST)
