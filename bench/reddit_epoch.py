@@ -38,10 +38,10 @@ from gaancore.ops import softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system.process import peak_rss_mb, prepare_process
 from gaancore.tensor import Tensor
-from gaancore.train.nodes.batches import Batches
-from gaancore.train.nodes.build import build_model
-from gaancore.train.nodes.settings import task_settings
-from gaancore.train.prefetch import Prefetch
+from gaancore.training.nodes.batches import Batches
+from gaancore.training.nodes.build import build_model
+from gaancore.training.nodes.settings import task_settings
+from gaancore.training.prefetch import Prefetch
 
 WARM_UP = 2
 PEER = Path(__file__).with_name("reddit_peer.py")

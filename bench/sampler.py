@@ -6,7 +6,7 @@
 
 Batches of 512 seeds walk through a permutation of all nodes; neighbours are drawn without
 replacement from each node of B_l, and merged. On one thread a batch is made when it is asked for;
-on more, whole batches are made ahead (gaancore.train.prefetch). Every library gets a process of
+on more, whole batches are made ahead (gaancore.training.prefetch). Every library gets a process of
 its own for each number of threads, the same arrays (indptr.npy and indices.npy of the store, read
 into memory) and the same seeds. Checked before it is timed: every row has as many distinct edges
 of the graph as it should.
@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gaancore.graph import Block, CSRGraph, sample_blocks
 from gaancore.system.process import peak_rss_mb, prepare_process
-from gaancore.train.prefetch import Prefetch
+from gaancore.training.prefetch import Prefetch
 
 
 def measure(store: str, fanouts: list[int], num_threads: int, seconds: float) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from gaancore.ops import masked_absolute_error
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system import threads
 from gaancore.system.process import peak_rss_mb, prepare_process, rss_mb
-from gaancore.train.pieces import Gradients, pieces
+from gaancore.training.pieces import Gradients, pieces
 
 SENSORS, ARCS, BATCH, STEPS = 207, 1722, 64, 12
 Shape = tuple[int, int, int]  # rows, inputs and outputs of a product

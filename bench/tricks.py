@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from gaancore.kernels.cpu import attention, linear
 from gaancore.nn import graph_gru
 from gaancore.system import threads
-from gaancore.train import pieces
+from gaancore.training import pieces
 
 
 class LockBaton:

@@ -13,7 +13,7 @@ from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.train.nodes.heads.explain import arc_attention, node_gates
+from gaancore.training.nodes.heads.explain import arc_attention, node_gates
 
 from .asked import graph_options, open_classifier
 from .options import process_options

@@ -10,7 +10,7 @@ from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
 from gaancore.tasks import TASKS
-from gaancore.train.choices import Layer, read_config
+from gaancore.training.choices import Layer, read_config
 
 Command = Callable[..., Any]
 

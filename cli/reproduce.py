@@ -16,7 +16,7 @@ from gaancore.system.disk import write_whole
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
 from gaancore.tasks import TASKS
-from gaancore.train.choices import Layer, read_config
+from gaancore.training.choices import Layer, read_config
 
 from .options import given_assignments, prefetch_option, process_options
 from .out_file import writable_file

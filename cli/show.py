@@ -18,8 +18,8 @@ from rich.table import Table
 
 from gaancore.reproduce.plan import TableRun
 from gaancore.tasks.begin import Begun
-from gaancore.train.progress import Watcher
-from gaancore.train.run_folder import RunFolder
+from gaancore.training.progress import Watcher
+from gaancore.training.run_folder import RunFolder
 
 
 class Display:

@@ -9,7 +9,7 @@ from gaancore.system.interrupts import interrupts
 from gaancore.system.process import prepare_process
 from gaancore.tasks import TASKS
 from gaancore.tasks.begin import Begun, begin, resume
-from gaancore.train.progress import RunInterrupt
+from gaancore.training.progress import RunInterrupt
 
 from .options import (
     given_settings,

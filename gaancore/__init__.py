@@ -38,7 +38,7 @@ For networks of your own, use the layers in gaancore.nn, the ops in gaancore.ops
 gaancore.optim, and CSR graphs and the neighbour sampler in gaancore.graph.
 
 Reading order of the source: tensor.py (the engine), kernels/ (segments), ops/ (op beside gradient),
-graph/ (CSR and sampler), nn/ and models/ (the paper's equations), train/ (one step, one line each).
+graph/ (CSR and sampler), nn/ and models/ (the paper's equations), training/ (one step, one line each).
 """
 
 from importlib import import_module
@@ -96,6 +96,7 @@ _HOMES = {
     "from_scipy": "door.matrices",
     "load": "door.reading",
     "open_run": "tasks",
+    "train": "door.training",
 }
 
 # In a checkout, `gaancore.cli` lives beside the package in `cli/` (pyproject maps it when built).
@@ -105,8 +106,6 @@ if (_checkout / "pyproject.toml").is_file() and (_checkout / "cli" / "main.py").
 
 
 def __getattr__(name: str) -> Any:
-    if name == "train":  # a function and a package at once
-        return import_module(f"{__name__}.train")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

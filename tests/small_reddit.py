@@ -9,9 +9,9 @@ from small_run import NODES, WIDTHS, small_arrays
 from gaancore.data import NodeDataset
 from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
-from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import NodeSettings, task_settings
-from gaancore.train.run_folder import RunFolder
+from gaancore.training.nodes.run import ClassifierRun
+from gaancore.training.nodes.settings import NodeSettings, task_settings
+from gaancore.training.run_folder import RunFolder
 
 CLASSES = 5
 

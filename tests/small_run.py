@@ -15,10 +15,10 @@ from safetensors import safe_open
 from gaancore.data import NodeDataset
 from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.graph import CSRGraph
-from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import NodeSettings
-from gaancore.train.progress import RunInterrupt, Watcher
-from gaancore.train.run_folder import RunFolder
+from gaancore.training.nodes.run import ClassifierRun
+from gaancore.training.nodes.settings import NodeSettings
+from gaancore.training.progress import RunInterrupt, Watcher
+from gaancore.training.run_folder import RunFolder
 
 NODES, GRAPHS, FEATURES, LABELS = 120, 6, 6, 5
 WIDTHS = {

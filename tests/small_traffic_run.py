@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from gaancore.data import TrafficDataset, synthetic_traffic
-from gaancore.train.progress import RunInterrupt, Watcher
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.run import ForecastRun
-from gaancore.train.traffic.settings import ForecastSettings
+from gaancore.training.progress import RunInterrupt, Watcher
+from gaancore.training.run_folder import RunFolder
+from gaancore.training.traffic.run import ForecastRun
+from gaancore.training.traffic.settings import ForecastSettings
 
 SMALL = {
     "hidden_dim": 3,

@@ -29,8 +29,8 @@ ROOMS = [
     ["data.synthetic"],
     ["data"],
     ["recipes"],
-    ["train"],
-    ["train.nodes", "train.traffic"],
+    ["training"],
+    ["training.nodes", "training.traffic"],
     ["plots"],
     ["trained"],
     ["tasks"],
@@ -162,7 +162,7 @@ def test_the_walk_sees_the_house():
         ("gaancore/ops/a.py", "def f():\n    from gaancore.nn import x", ":2: imports gaancore.nn"),
         ("gaancore/array.py", "from gaancore.tensor import Tensor", "gaancore.tensor, which does"),
         ("gaancore/ops/a.py", "import cupy as cp", "imports cupy, which only array may"),
-        ("gaancore/train/a.py", "import click", "imports click, which only cli may"),
+        ("gaancore/training/a.py", "import click", "imports click, which only cli may"),
         (
             "gaancore/ops/a.py",
             "from numba import njit",
@@ -208,13 +208,13 @@ def test_a_planted_violation_is_reported(tmp_path, file, source, expected):
     [
         (
             "cli/main.py",
-            "import click\nfrom .options import device\nfrom gaancore.train import settings",
+            "import click\nfrom .options import device\nfrom gaancore.training import settings",
         ),
         ("gaancore/kernels/a.py", "import numba\nfrom gaancore.system.jit import jit"),
         ("gaancore/array.py", "def f():\n    import cupy"),
         ("gaancore/nn/a.py", "from gaancore.nn.module import Module\nexpires = 'xpath'"),
-        ("gaancore/train/a.py", "import gaancore\nfrom gaancore import __version__, data"),
-        ("gaancore/__init__.py", "import gaancore.train"),
+        ("gaancore/training/a.py", "import gaancore\nfrom gaancore import __version__, data"),
+        ("gaancore/__init__.py", "import gaancore.training"),
         ("gaancore/ops/a.py", "from . import checks\nfrom ..tensor import Tensor"),
     ],
 )

@@ -15,11 +15,11 @@ from gaancore.errors import DataError, SettingsError
 from gaancore.system.interrupts import interrupts
 from gaancore.system.process import prepare_process
 from gaancore.tasks.begin import Begun, begin, resume
-from gaancore.train.choices import Layer, read_config
-from gaancore.train.progress import RunInterrupt, Watcher
-from gaancore.train.record import LogLine
 from gaancore.trained.nodes import NodeRun
 from gaancore.trained.traffic import TrafficRun
+from gaancore.training.choices import Layer, read_config
+from gaancore.training.progress import RunInterrupt, Watcher
+from gaancore.training.record import LogLine
 
 # Settings that say how files are read: of data in memory it is too late for them
 READING = (

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from gaancore.plots.picture import COLOURS, save_figure
 from gaancore.system.disk import read_json
-from gaancore.train.run_folder import RunFolder
+from gaancore.training.run_folder import RunFolder
 
 LINES = ("-", "--", ":", "-.")
 

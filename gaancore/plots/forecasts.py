@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from gaancore.errors import SettingsError
 from gaancore.plots.picture import save_figure
-from gaancore.train.traffic.forecaster import SpeedForecaster
-from gaancore.train.traffic.scorer import ForecastScorer
+from gaancore.training.traffic.forecaster import SpeedForecaster
+from gaancore.training.traffic.scorer import ForecastScorer
 
 SHOWN_STEPS = 288  # of forecast against truth: a day of METR-LA
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gaancore.plots.picture import COLOURS, save_figure
-from gaancore.train.nodes.heads.of_test import CLOSED, OPEN, HeadsOfTest
+from gaancore.training.nodes.heads.of_test import CLOSED, OPEN, HeadsOfTest
 
 BARS = "dot: median, bar: quartiles"
 FEWEST = 2.5  # heads that a panel is wide enough for

@@ -20,7 +20,7 @@ from gaancore.reproduce.report.schema import RunsReport
 from gaancore.reproduce.sampling import sampling_report
 from gaancore.reproduce.tables import TABLES, Row, expect_common, expect_task, rows_of, seeds_of
 from gaancore.tasks import Task, choose, task_named
-from gaancore.train.choices import Layer
+from gaancore.training.choices import Layer
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from gaancore.errors import DataError, SettingsError
 from gaancore.reproduce.tables import Row
 from gaancore.system.disk import read_json
 from gaancore.tasks import Task, task_named, task_of
-from gaancore.train.choices import differences, with_changes
-from gaancore.train.record import LogLine, Record
-from gaancore.train.run_folder import RunFolder
+from gaancore.training.choices import differences, with_changes
+from gaancore.training.record import LogLine, Record
+from gaancore.training.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

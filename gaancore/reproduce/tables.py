@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from gaancore.errors import SettingsError
-from gaancore.train.choices import Layer
+from gaancore.training.choices import Layer
 
 
 @dataclass(frozen=True)

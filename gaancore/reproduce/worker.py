@@ -18,7 +18,7 @@ from gaancore.errors import UserError
 from gaancore.system.interrupts import interrupts
 from gaancore.system.process import prepare_process
 from gaancore.tasks.begin import Begun, begin, resume
-from gaancore.train.progress import RunInterrupt
+from gaancore.training.progress import RunInterrupt
 
 DONE, FAILED, STOPPED = 0, 2, 130
 

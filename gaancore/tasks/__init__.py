@@ -17,12 +17,12 @@ from gaancore.system.paths import user_path
 from gaancore.tasks.nodes import NodeTask
 from gaancore.tasks.task import Task
 from gaancore.tasks.traffic import TrafficTask
-from gaancore.train.choices import Layer
-from gaancore.train.nodes import suit as suit_nodes
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic import suit as suit_traffic
 from gaancore.trained.nodes import NodeRun
 from gaancore.trained.traffic import TrafficRun
+from gaancore.training.choices import Layer
+from gaancore.training.nodes import suit as suit_nodes
+from gaancore.training.run_folder import RunFolder
+from gaancore.training.traffic import suit as suit_traffic
 
 __all__ = ["TASKS", "Chosen", "Task", "choose", "open_run", "task_named", "task_of"]
 

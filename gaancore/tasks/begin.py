@@ -9,9 +9,9 @@ from typing import Any
 from gaancore.errors import SettingsError
 from gaancore.system.paths import user_path
 from gaancore.tasks import Task, choose, task_named
-from gaancore.train.choices import Layer, differences, with_changes
-from gaancore.train.run import Run
-from gaancore.train.run_folder import FolderTakenError, RunFolder
+from gaancore.training.choices import Layer, differences, with_changes
+from gaancore.training.run import Run
+from gaancore.training.run_folder import FolderTakenError, RunFolder
 
 RUNS = Path("runs")
 

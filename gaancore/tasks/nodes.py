@@ -12,13 +12,13 @@ from gaancore.data.paper import paper_data
 from gaancore.data.summary import summarize_nodes
 from gaancore.nn.module import Module
 from gaancore.tasks.task import Task
-from gaancore.train.choices import Layer
-from gaancore.train.nodes import words
-from gaancore.train.nodes.build import build_model
-from gaancore.train.nodes.run import ClassifierRun
-from gaancore.train.nodes.settings import NodeSettings, task_settings
-from gaancore.train.run_folder import RunFolder
 from gaancore.trained.nodes import NodeRun
+from gaancore.training.choices import Layer
+from gaancore.training.nodes import words
+from gaancore.training.nodes.build import build_model
+from gaancore.training.nodes.run import ClassifierRun
+from gaancore.training.nodes.settings import NodeSettings, task_settings
+from gaancore.training.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

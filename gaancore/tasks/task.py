@@ -12,11 +12,11 @@ from gaancore.data.paper import NAMES, is_whole
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn.module import Module
 from gaancore.system.paths import user_path
-from gaancore.train.choices import Layer, with_changes
-from gaancore.train.run import Run
-from gaancore.train.run_folder import RunFolder
 from gaancore.trained.nodes import NodeRun
 from gaancore.trained.traffic import TrafficRun
+from gaancore.training.choices import Layer, with_changes
+from gaancore.training.run import Run
+from gaancore.training.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Task(ABC):
     files  : the layouts of the paper's data, in words; empty for data of one's own.
     epochs : of a run on the built-in look-alike that names no number of them.
     suit   : gives settings that suit a dataset of one's own, and one line about them.
-    words  : how its data and scores are spoken of; a module with what train/nodes/words.py has.
+    words  : how its data and scores are spoken of; a module with what training/nodes/words.py has.
     family : `nodes` or `traffic`, as of the datasets that it takes.
     score_groups : the scores that the paper prints, as {words: names}; those of a group share a
                    column. headline: the most telling one, and its words.

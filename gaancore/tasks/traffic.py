@@ -12,14 +12,14 @@ from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.nn.module import Module
 from gaancore.system.paths import user_path
 from gaancore.tasks.task import Task
-from gaancore.train.choices import Layer, with_changes
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic import words
-from gaancore.train.traffic.build import build_forecaster
-from gaancore.train.traffic.forecaster import with_known_features
-from gaancore.train.traffic.run import ForecastRun
-from gaancore.train.traffic.settings import ForecastSettings
 from gaancore.trained.traffic import TrafficRun
+from gaancore.training.choices import Layer, with_changes
+from gaancore.training.run_folder import RunFolder
+from gaancore.training.traffic import words
+from gaancore.training.traffic.build import build_forecaster
+from gaancore.training.traffic.forecaster import with_known_features
+from gaancore.training.traffic.run import ForecastRun
+from gaancore.training.traffic.settings import ForecastSettings
 
 SYNTHETIC_DAYS = 3
 AHEAD = ("15 min", "30 min", "60 min", "mean")

@@ -12,12 +12,12 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
 from gaancore.data.nodes.missing import Nan
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.train.choices import with_changes
-from gaancore.train.nodes.heads.explain import ArcAttention, arc_attention, node_gates
-from gaancore.train.nodes.heads.of_test import look_at_heads
-from gaancore.train.nodes.predict import Classifier, load_classifier
-from gaancore.train.nodes.scorer import Scorer
 from gaancore.trained.opened import OpenedRun
+from gaancore.training.choices import with_changes
+from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
+from gaancore.training.nodes.heads.of_test import look_at_heads
+from gaancore.training.nodes.predict import Classifier, load_classifier
+from gaancore.training.nodes.scorer import Scorer
 
 SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
 Data = str | Path | NodeDataset | NodeInputs | None  # None: the run's own

@@ -9,8 +9,8 @@ from typing import Any
 from gaancore.array import resolve_device
 from gaancore.errors import DataError, SettingsError
 from gaancore.system.disk import read_json
-from gaancore.train.record import DataFacts, LogLine, Record
-from gaancore.train.run_folder import REMEDY, RunFolder
+from gaancore.training.record import DataFacts, LogLine, Record
+from gaancore.training.run_folder import REMEDY, RunFolder
 
 
 class OpenedRun(ABC):

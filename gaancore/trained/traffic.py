@@ -10,9 +10,9 @@ import numpy as np
 
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.errors import expect_choice
-from gaancore.train.traffic.forecaster import SpeedForecaster, load_forecaster
-from gaancore.train.traffic.scorer import PARTS, ForecastScorer
 from gaancore.trained.opened import OpenedRun
+from gaancore.training.traffic.forecaster import SpeedForecaster, load_forecaster
+from gaancore.training.traffic.scorer import PARTS, ForecastScorer
 
 
 @dataclass(frozen=True)

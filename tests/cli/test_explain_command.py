@@ -14,7 +14,7 @@ from small_traffic_run import forecast_run
 
 from gaancore.data.nodes.inputs import read_inputs
 from gaancore.tasks import open_run
-from gaancore.train.nodes.heads.explain import arc_attention, node_gates
+from gaancore.training.nodes.heads.explain import arc_attention, node_gates
 
 ROWS = np.arange(6)
 

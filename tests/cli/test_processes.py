@@ -101,7 +101,7 @@ def test_a_second_ctrl_c_stops_at_once_and_then_the_signal_is_as_before(
         signal.raise_signal(signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr("gaancore.train.nodes.batches.Batches.blocks", blocks)
+    monkeypatch.setattr("gaancore.training.nodes.batches.Batches.blocks", blocks)
     # batches in the main thread: signals that another raises at once may count as one
     outcome = gaancore(
         "train", "--task", "ppi", "--data", data, *LONG, "--prefetch", "0", "--out", "run"

@@ -107,7 +107,7 @@ def test_too_little_memory_is_one_line_that_says_what_to_lower(refused, data, mo
     def out_of_memory(*args):
         raise MemoryError("9.1 GiB")
 
-    monkeypatch.setattr("gaancore.train.nodes.batches.Batches.blocks", out_of_memory)
+    monkeypatch.setattr("gaancore.training.nodes.batches.Batches.blocks", out_of_memory)
     line = refused("train", "--task", "ppi", "--data", data, *TINY)
     assert line == "out of memory (9.1 GiB); to train, lower --batch-size or --fanouts"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from small_run import contents, small_arrays, small_options, write_small_npz
 
-from gaancore.train.run_folder import RunFolder
+from gaancore.training.run_folder import RunFolder
 
 OPTIONS = small_options()
 TINY = small_options(epochs=1, batch_size=600)

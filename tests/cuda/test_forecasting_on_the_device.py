@@ -13,9 +13,9 @@ from small_traffic_run import forecast_run, run_until, small_roads, started
 from gaancore.array import device_of, to_numpy
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
-from gaancore.train import pieces
-from gaancore.train.run_folder import RunFolder
-from gaancore.train.traffic.forecaster import load_forecaster
+from gaancore.training import pieces
+from gaancore.training.run_folder import RunFolder
+from gaancore.training.traffic.forecaster import load_forecaster
 
 ON_CUDA = pytest.mark.parametrize(
     "device", ["emulated", pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True

@@ -18,8 +18,8 @@ from gaancore.nn.aggregators import VARIANTS, AggregatorSpec
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.tensor import Tensor
-from gaancore.train.nodes.batches import Batch
-from gaancore.train.nodes.inference import infer
+from gaancore.training.nodes.batches import Batch
+from gaancore.training.nodes.inference import infer
 
 NODES, IN_DIM, CLASSES = 44, 5, 4
 WIDTHS = {"key_dim": 4, "gate_dim": 4, "attention_dropout": 0.3}

@@ -44,19 +44,6 @@ def test_a_type_checker_sees_the_names_that_python_sees():
                for name in gaancore.__all__)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "first", ["import gaancore.train.run", "import gaancore; gaancore.load", "pass"]
-)
-def test_train_is_a_function_whatever_was_imported_before(first):
-    code = (
-        f"{first}\nimport gaancore, inspect\n"
-        "print(callable(gaancore.train), list(inspect.signature(gaancore.train).parameters)[:2])\n"
-        "from gaancore.train.run import Run\nimport gaancore.train.run as r\nprint(r.Run is Run)\n"
-        "print(gaancore.train.__doc__.split(';')[0])"
-    )
-    assert in_new_python(code) == "True ['data', 'task']\nTrue\nTrain one model\n"
-
-
 def test_the_help_of_the_package_names_everything():
     for name in gaancore.__all__:
         assert name in (gaancore.__doc__ or "")

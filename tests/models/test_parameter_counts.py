@@ -8,8 +8,8 @@ import pytest
 
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.nn import AggregatorSpec
-from gaancore.train.nodes.build import build_model
-from gaancore.train.nodes.settings import task_settings
+from gaancore.training.nodes.build import build_model
+from gaancore.training.nodes.settings import task_settings
 
 RNG = np.random.default_rng(0)
 PPI = {"in_dim": 50, "num_classes": 121, "embed_dim": 64, "key_dim": 24}

@@ -13,7 +13,7 @@ from gaancore.data import TEST, NodeDataset
 from gaancore.errors import SettingsError
 from gaancore.plots import gates as gate_figures
 from gaancore.tasks import open_run
-from gaancore.train.nodes.heads.of_test import HeadsOfTest, look_at_heads
+from gaancore.training.nodes.heads.of_test import HeadsOfTest, look_at_heads
 
 PICTURES = ("gates-of-nodes", "gates-by-head", "attention-entropy", "gates-in-training")
 

@@ -13,8 +13,8 @@ from gaancore.reproduce.report.order import judged
 from gaancore.reproduce.report.page import page
 from gaancore.reproduce.tables import rows_of
 from gaancore.tasks import TASKS
-from gaancore.train.nodes.settings import NodeSettings
-from gaancore.train.run_folder import RunFolder
+from gaancore.training.nodes.settings import NodeSettings
+from gaancore.training.run_folder import RunFolder
 
 FULL = {
     "kind": "real",

@@ -13,7 +13,7 @@ from gaancore.reproduce.report.order import judged
 from gaancore.reproduce.report.schema import SCHEMA, RunsReport, RunsRow, Spread
 from gaancore.reproduce.tables import TABLES, Row
 from gaancore.tasks import Task
-from gaancore.train.choices import differences
+from gaancore.training.choices import differences
 
 # settings that say what the data are, not what is done with them
 OF_DATA = ("graph", "sensor_ids", "start", "unflagged", "nan")

@@ -9,8 +9,8 @@ from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.report.data import short_words
 from gaancore.reproduce.report.schema import RunsReport
 from gaancore.tasks import task_named
-from gaancore.train.nodes.heads.of_test import look_at_heads
-from gaancore.train.nodes.predict import load_classifier
+from gaancore.training.nodes.heads.of_test import look_at_heads
+from gaancore.training.nodes.predict import load_classifier
 
 
 def draw_report(report: RunsReport, runs: Sequence[TableRun], out: Path) -> list[Path]:

@@ -1,0 +1,1 @@
+"""Training: the only place where sampler, model and optimiser meet."""

@@ -1,0 +1,154 @@
+"""Which nodes a training step is about, the blocks that lead to them, and what goes in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gaancore.array import Array, to_device
+from gaancore.data.nodes.dataset import TRAIN, NodeDataset
+from gaancore.data.nodes.features import Features
+from gaancore.errors import DataError
+from gaancore.graph.block import Block
+from gaancore.graph.sampler import drop_edges, sample_blocks
+from gaancore.seeding import derive_seed, generator
+from gaancore.training.nodes.settings import NodeSettings
+from gaancore.training.pieces import WHOLE
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All that a step needs: made on the host, ahead of the step if need be.
+
+    x (num_src of the outermost block, F) float32; labels as in a dataset, a row for each seed.
+    dropout_seed is that of this step.
+    """
+
+    seeds: np.ndarray
+    blocks: list[Block]
+    x: Array
+    labels: Array
+    dropout_seed: int
+    parts: Sequence[None] = (WHOLE,)
+
+    @property
+    def count(self) -> int:
+        """Nodes whose labels the loss is about."""
+        return self.seeds.size
+
+    @property
+    def edges(self) -> int:
+        return sum(block.num_edges for block in self.blocks)
+
+    def to(self, device: str) -> "Batch":
+        """The same with blocks, x and labels on `device` (see to_device)."""
+        moved = {id(block): block.to(device) for block in self.blocks}  # some are used twice
+        x, labels = to_device(self.x, device), to_device(self.labels, device)
+        blocks = [moved[id(block)] for block in self.blocks]
+        return replace(self, blocks=blocks, x=x, labels=labels)
+
+
+class Batches:
+    """The steps of every epoch over a training view, each a function of (run seed, epoch, step).
+
+    `batch = "seeds"`: a permutation of `nodes`, the training nodes, in batches of `batch_size`, the
+    last one short.
+    `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
+    has at least `batch_size` training nodes (a rest goes to the last one); their order is drawn
+    each epoch.
+    Graphs are those that the files name, else the connected components.
+    Raises DataError for whole graphs if an edge leads from one to another.
+    """
+
+    def __init__(
+        self, view: NodeDataset, features: Features, settings: NodeSettings, num_layers: int
+    ) -> None:
+        self.graph = view.graph
+        self.features = features
+        self.labels = view.labels
+        self.settings = settings
+        self.fanouts = settings.fanouts[:num_layers]
+        self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
+        self.nodes = view.nodes(TRAIN)
+        self._whole: dict[int, list[Block]] = {}
+        self._order = (-1, np.zeros(0, np.int64))
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return len(self.groups) or -(-self.nodes.size // self.settings.batch_size)
+
+    def seeds(self, epoch: int, step: int) -> np.ndarray:
+        """The nodes whose loss step number `step` of `epoch` is about."""
+        drawn, order = self._order
+        if drawn != epoch:
+            rng = generator(self.settings.seed, "order", epoch)
+            order = rng.permutation(len(self.groups) or self.nodes)
+            self._order = (epoch, order)
+        if self.groups:
+            return self.groups[order[step]]
+        size = self.settings.batch_size
+        return order[step * size : (step + 1) * size]
+
+    def batch(self, number: int) -> Batch:
+        """Step `number` of the run, counted from 0. Several threads may make batches at once."""
+        epoch, step = divmod(number, self.steps_per_epoch)
+        seeds = self.seeds(epoch, step)
+        blocks = self.blocks(seeds, epoch, step)
+        for block in blocks:
+            _ = block.transpose  # the gradient will ask for it
+        x = self.features[blocks[0].src_ids if blocks else seeds]
+        dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
+        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed)
+
+    def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
+        """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
+        return [
+            drop_edges(
+                block,
+                self.settings.edge_dropout,
+                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer),
+            )
+            for layer, block in enumerate(self._all_edges(seeds, epoch, step))
+        ]
+
+    def _all_edges(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
+        """The blocks as they are sampled; whole graphs are built once and kept."""
+        if not self.fanouts:
+            return []
+        seed = derive_seed(self.settings.seed, "sampler", epoch, step)
+        if not self.groups or any(fanout != -1 for fanout in self.fanouts):
+            return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+        key = int(seeds[0])
+        if key not in self._whole:  # nothing is drawn
+            if self.nodes.size == self.graph.num_nodes:  # closed under neighbourhood
+                self._whole[key] = [self.graph.block_of(seeds)] * len(self.fanouts)
+            else:
+                self._whole[key] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+        return self._whole[key]
+
+
+def _whole_graphs(view: NodeDataset, settings: NodeSettings) -> list[np.ndarray]:
+    graph_ids = view.graph_ids
+    if graph_ids is None:  # of what training sees: other edges must not decide who shares a step
+        graph_ids = view.graph.connected_components()
+    src, dst = view.graph.edges()
+    if (crossing := np.flatnonzero(graph_ids[src] != graph_ids[dst])).size:
+        a, b = src[crossing[0]], dst[crossing[0]]
+        raise DataError(
+            f"{view.path}: the edge {view.node_ids[a]} - {view.node_ids[b]} leads from graph "
+            f"{graph_ids[a]} to graph {graph_ids[b]}; use batch = seeds"
+        )
+    nodes = view.nodes(TRAIN)
+    order = nodes[np.argsort(graph_ids[nodes], kind="stable")]
+    _, starts = np.unique(graph_ids[order], return_index=True)
+    groups: list[np.ndarray] = []
+    waiting: list[np.ndarray] = []
+    for nodes in np.split(order, starts[1:]):
+        waiting.append(nodes)
+        if sum(map(len, waiting)) >= settings.batch_size:
+            groups.append(np.concatenate(waiting))
+            waiting = []
+    if waiting:  # too few for a step of their own
+        waiting = [groups.pop(), *waiting] if groups else waiting
+        groups.append(np.concatenate(waiting))
+    return groups

@@ -1,0 +1,36 @@
+"""From settings to a node classifier."""
+
+from gaancore.models.node_classifier import FeedForward, NodeClassifier
+from gaancore.nn.aggregators import AggregatorSpec
+from gaancore.seeding import generator
+from gaancore.training.nodes.settings import NodeSettings
+
+Model = NodeClassifier | FeedForward
+
+
+def build_model(settings: NodeSettings, num_features: int, num_classes: int) -> Model:
+    """The model that `settings` describe, initialised from the run seed."""
+    s, rng = settings, generator(settings.seed, "init")
+    if s.model == "fnn":
+        return FeedForward(num_features, num_classes, hidden_dim=s.hidden_dim, rng=rng)
+    layers = [
+        AggregatorSpec(
+            s.model,
+            s.variant,
+            num_heads=heads,
+            key_dim=s.key_dim,
+            value_dim=value_dim,
+            gate_dim=s.gate_dim,
+            attention_dropout=s.attention_dropout,
+        )
+        for heads, value_dim in zip(s.heads, s.value_dims, strict=True)
+    ]
+    return NodeClassifier(
+        num_features,
+        num_classes,
+        layers=layers,
+        embed_dim=s.embed_dim,
+        out_dim=s.out_dim,
+        dropout=s.dropout,
+        rng=rng,
+    )

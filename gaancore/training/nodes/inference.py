@@ -1,0 +1,147 @@
+"""Outputs for any set of nodes, from whole neighbourhoods or drawn ones, in bounded memory.
+
+`features` is the matrix (N, F), or a Features that stands for it: only rows in use are fetched.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from gaancore.array import Array, array_module, device_of, to_device, to_numpy
+from gaancore.data.nodes.features import Features
+from gaancore.graph.block import Block
+from gaancore.graph.csr import CSRGraph
+from gaancore.graph.sampler import sample_blocks
+from gaancore.models.node_classifier import FeedForward
+from gaancore.seeding import derive_seed
+from gaancore.tensor import Tensor, no_grad
+from gaancore.training.nodes.build import Model
+from gaancore.training.prefetch import Prefetch
+
+EDGES_AT_A_TIME = 16_000_000  # of a layer; a node with more neighbours makes a chunk of its own
+ROWS_AT_A_TIME = 65_536  # of a layer without edges
+
+Matrix = np.ndarray | Features
+
+
+def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) -> np.ndarray:
+    """Logits (len(nodes), classes) from the whole neighbourhoods of `nodes`, without dropout.
+
+    Each layer is computed once for each node that the next one needs, a chunk of rows at a time.
+    Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
+    layer, and some 16 + 4 K bytes for each edge of a chunk.
+    """
+    with no_grad():
+        if isinstance(model, FeedForward):
+            return to_numpy(_of_features(model, features, nodes, device_of(model.head.bias.data)))
+        h = _hidden(model, graph, features, nodes, model.num_layers)
+        return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size))
+
+
+def infer_hidden(
+    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, layer: int
+) -> np.ndarray:
+    """What `layer`, 1 to model.num_layers, puts out for `nodes`: (len(nodes), its width).
+
+    Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
+    the logits from the last one.
+    """
+    with no_grad():
+        return to_numpy(_hidden(model, graph, features, nodes, layer))
+
+
+def _hidden(
+    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, num_layers: int
+) -> Array:
+    """The output of layer `num_layers`, on the device of the model."""
+    device = device_of(model.head.bias.data)
+    if isinstance(model, FeedForward):
+        return _of_features(partial(model.up_to, num_layers), features, nodes, device)
+    needed = _hops(graph, nodes, num_layers)
+    h = _of_features(model.embed, features, needed[-1], device)
+    row_of = np.zeros(graph.num_nodes, np.int64)
+    for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
+        row_of[outer] = np.arange(outer.size)
+        parts = []
+        for dst_ids in _chunks(graph, inner):
+            block = graph.block_of(dst_ids)
+            sources = Tensor(h[to_device(row_of[block.src_ids], device)])
+            parts.append(model.layer(number, sources, block.to(device)).data)
+        h = array_module(h).concatenate(parts)
+    return h
+
+
+def infer_sampled(
+    model: Model,
+    graph: CSRGraph,
+    features: Matrix,
+    nodes: np.ndarray,
+    fanouts: Sequence[int],
+    *,
+    batch_size: int,
+    seed: int,
+    prefetch: int,
+) -> np.ndarray:
+    """The same from up to fanouts[l] neighbours at step l, drawn once (as the paper tests Reddit).
+
+    Batches of `batch_size` nodes; the draw is a function of (seed, batch). Memory is that of a
+    training step without gradients, for each of `prefetch` batches made ahead and the one in use.
+    """
+    starts = range(0, max(1, nodes.size), batch_size)
+    device = device_of(model.head.bias.data)
+
+    def batch(start: int) -> tuple[np.ndarray, list[Block]]:
+        key = derive_seed(seed, "evaluation", start)
+        blocks = sample_blocks(graph, nodes[start : start + batch_size], fanouts, seed=key)
+        return features[blocks[0].src_ids], blocks
+
+    def outputs(x: np.ndarray, blocks: list[Block]) -> np.ndarray:
+        there = [block.to(device) for block in blocks]
+        return to_numpy(model(Tensor(to_device(x, device)), there).data)
+
+    with no_grad(), Prefetch(batch, iter(starts), depth=prefetch) as batches:
+        return np.concatenate([outputs(*batch) for batch in batches])
+
+
+def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int) -> list[np.ndarray]:
+    """[B_0, B_1, ..., B_L]: the nodes, then each set with all of its neighbours, ascending."""
+    sets = [nodes]
+    reached = np.zeros(graph.num_nodes, bool)
+    reached[nodes] = True
+    for _ in range(num_steps):
+        for dst_ids in _chunks(graph, sets[-1]):
+            reached[graph.block_of(dst_ids).src_ids] = True
+        sets.append(np.flatnonzero(reached))
+    return sets
+
+
+def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
+    """Consecutive runs of `nodes` with at most EDGES_AT_A_TIME edges each (or one node)."""
+    if not nodes.size:
+        yield nodes
+        return
+    stops = np.cumsum(graph.degrees[nodes])
+    start = 0
+    while start < nodes.size:
+        before = stops[start - 1] if start else 0
+        stop = int(np.searchsorted(stops, before + EDGES_AT_A_TIME, side="right"))
+        stop = min(max(stop, start + 1), start + ROWS_AT_A_TIME, nodes.size)
+        yield nodes[start:stop]
+        start = stop
+
+
+def _of_features(
+    layer: Callable[[Tensor], Tensor], features: Matrix, nodes: np.ndarray, device: str
+) -> Array:
+    """The layer applied to the features of `nodes`, which are fetched a chunk at a time."""
+    return _in_chunks(layer, lambda part: to_device(features[nodes[part]], device), nodes.size)
+
+
+def _in_chunks(
+    layer: Callable[[Tensor], Tensor], rows: Callable[[slice], Array], count: int
+) -> Array:
+    """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
+    starts = range(0, max(1, count), ROWS_AT_A_TIME)
+    parts = [layer(Tensor(rows(slice(a, a + ROWS_AT_A_TIME)))).data for a in starts]
+    return array_module(parts[0]).concatenate(parts)

@@ -1,0 +1,142 @@
+"""Outputs of a finished run for the nodes of any graph with the same features."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from gaancore.array import resolve_device
+from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.inputs import NodeInputs
+from gaancore.errors import DataError, SettingsError
+from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
+from gaancore.training.nodes.build import Model, build_model
+from gaancore.training.nodes.inference import infer, infer_hidden
+from gaancore.training.nodes.settings import NodeSettings
+from gaancore.training.run_folder import RunFolder
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """The best weights of a run, and the statistics (F,) by which it standardised features.
+
+    class_names, feature_names : what its data calls the C classes or labels and the F features;
+                                 None if it has no names for them.
+    """
+
+    path: Path
+    settings: NodeSettings
+    model: Model
+    mean: np.ndarray
+    scale: np.ndarray
+    class_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
+
+    @property
+    def multi_label(self) -> bool:
+        return self.settings.multi_label
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and pickled by the weights; on another machine, on the device that works there."""
+        statistics = {"mean": self.mean, "scale": self.scale}
+        names = (self.class_names, self.feature_names)
+        return _with_weights, (
+            self.path, self.settings, self.model.state(), statistics, names, "auto"
+        )  # fmt: skip
+
+    def logits(self, inputs: NodeInputs) -> np.ndarray:
+        """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
+        `infer`. Raises DataError as `features`.
+        """
+        return infer(self.model, inputs.graph, self.features(inputs), _all_nodes(inputs))
+
+    def embeddings(self, inputs: NodeInputs, layer: int | None = None) -> np.ndarray:
+        """(N, width): what hidden layer `layer` puts out, from 1; if None, the last, which the
+        head reads. Otherwise as `logits`. Raises SettingsError if there is no such layer.
+        """
+        self.expect_layer(layer)
+        number = layer or self.model.num_layers
+        return infer_hidden(
+            self.model, inputs.graph, self.features(inputs), _all_nodes(inputs), number
+        )
+
+    def expect_layer(self, layer: int | None) -> None:
+        """Raises SettingsError unless the model has this hidden layer; None is any."""
+        last = self.model.num_layers
+        if layer is not None and not 1 <= layer <= last:
+            raise SettingsError(
+                f"{self.path}: layer: expected a hidden layer of the model, 1 to {last}, "
+                f"got {layer}"
+            )
+
+    def features(self, inputs: NodeInputs) -> Features:
+        """The features as the model was trained on them, standardised where they are fetched.
+
+        Raises DataError if they are not those that the run was trained on, by their number or,
+        where both have names, by these.
+        """
+        if inputs.features.shape[1] != self.mean.size:
+            raise DataError(
+                f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
+                f"here are {inputs.features.shape[1]:,}"
+            )
+        for own, given in zip(self.feature_names or (), inputs.feature_names or (), strict=False):
+            if own != given:
+                raise DataError(
+                    f"{inputs.path}: features: {given!r} stands where the run was trained on "
+                    f"{own!r}; give the features the names and the order that they had then"
+                )
+        return Features(inputs.features, self.mean, self.scale)
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
+        classes of a node. (N, C) as `logits`.
+        """
+        return expit(logits) if self.multi_label else softmax(logits, axis=1)
+
+
+def _all_nodes(inputs: NodeInputs) -> np.ndarray:
+    return np.arange(inputs.graph.num_nodes)
+
+
+def load_classifier(
+    folder: RunFolder, settings: NodeSettings, data: Mapping[str, Any], device: str = "cpu"
+) -> Classifier:
+    """The classifier that a run chose by its validations; its data is not needed.
+
+    settings, data : what the run's settings.json says.
+    Raises DataError if the weights cannot be read or are not those of the settings.
+    """
+    groups, _ = load_checkpoint(folder.best)
+    with belongs_to_the_run(folder.best):
+        weights, statistics = groups["model"], groups["features"]
+        names = (
+            _names(data.get("class_names"), weights["head.bias"].size),
+            _names(data.get("feature_names"), statistics["mean"].size),
+        )
+        return _with_weights(folder.path, settings, weights, statistics, names, device)
+
+
+def _with_weights(
+    path: Path,
+    settings: NodeSettings,
+    weights: dict[str, np.ndarray],
+    statistics: dict[str, np.ndarray],
+    names: tuple[tuple[str, ...] | None, tuple[str, ...] | None],
+    device: str,
+) -> Classifier:
+    model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
+    model.load_state(weights)
+    model = model.to(resolve_device(device))
+    return Classifier(path, settings, model, statistics["mean"], statistics["scale"], *names)
+
+
+def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:
+    if found is None:
+        return None
+    if len(found) != count:
+        raise ValueError(f"its settings have {len(found)} names for {count}")
+    return tuple(map(str, found))

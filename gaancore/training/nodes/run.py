@@ -1,0 +1,132 @@
+"""Training a node classifier: the loop of section 5.1."""
+
+from dataclasses import asdict
+from typing import Any
+
+from gaancore.array import resolve_device
+from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
+from gaancore.data.nodes.features import feature_statistics
+from gaancore.errors import DataError, SettingsError
+from gaancore.nn.observe import observing
+from gaancore.ops import bce_with_logits, softmax_cross_entropy
+from gaancore.optim import PlateauSchedule
+from gaancore.tensor import Tensor
+from gaancore.training.checkpoint import Groups
+from gaancore.training.nodes.batches import Batch, Batches
+from gaancore.training.nodes.build import Model, build_model
+from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
+from gaancore.training.nodes.metrics import majority_scores
+from gaancore.training.nodes.scorer import Scorer
+from gaancore.training.nodes.settings import NodeSettings
+from gaancore.training.prefetch import Fetch
+from gaancore.training.progress import Validation
+from gaancore.training.run import Run
+from gaancore.training.run_folder import RunFolder
+
+NEEDED = ("training", "validation")
+
+
+class ClassifierRun(Run):
+    """One run of a node classifier. `prefetch` batches are made ahead of the step they are for.
+
+    Raises SettingsError if the task wants other labels than the data have, DataError if there are
+    no training or no validation nodes, or if the former cannot be standardised. Without test nodes
+    the record has no scores on them.
+    """
+
+    settings: NodeSettings
+    model: Model
+
+    def __init__(
+        self,
+        settings: NodeSettings,
+        dataset: NodeDataset,
+        folder: RunFolder,
+        device: str = "cpu",
+        *,
+        prefetch: int = 2,
+    ) -> None:
+        s = settings
+        if dataset.multi_label != s.multi_label:
+            several, one = "several labels per node", "one class per node"
+            wanted, got = (several, one) if s.multi_label else (one, several)
+            raise SettingsError(f"task {s.task}: expected {wanted}, got {got}")
+        for number, split in enumerate(NEEDED):
+            if not dataset.nodes(number).size:
+                where = dataset.path or "data"
+                raise DataError(
+                    f"{where}: no {split} nodes; mark some, to learn from and to choose by"
+                )
+        device = resolve_device(device)
+        self.dataset = dataset
+        self.prefetch = prefetch
+        statistics = feature_statistics(dataset, s.normalize)
+        self.scorer = Scorer(dataset, statistics, s, prefetch)
+        view = self.scorer.view(TRAIN)
+        model = build_model(s, dataset.num_features, dataset.num_classes)
+        self.batches = Batches(view, self.scorer.features(view), s, model.num_steps)
+        super().__init__(
+            s,
+            folder,
+            device,
+            model=model.to(device),
+            data_facts=dataset.facts(),
+            steps_per_epoch=self.batches.steps_per_epoch,
+            schedule=PlateauSchedule(
+                s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience
+            ),
+        )
+
+    def fetch(self) -> Fetch[Batch]:
+        step = self.progress.step
+        return Fetch(self.batches.batch, step, depth=self.prefetch, device=self.device)
+
+    def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
+        return model(Tensor(batch.x), batch.blocks, batch.dropout_seed)
+
+    def loss(self, outputs: Tensor, batch: Batch, part: None) -> Tensor:
+        loss_of = bce_with_logits if self.dataset.multi_label else softmax_cross_entropy
+        return loss_of(outputs, batch.labels)
+
+    def rate(self) -> float:
+        """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
+        s = self.settings
+        steps = s.epochs * self.steps_per_epoch
+        cooldown, left = s.lr_cooldown * steps, steps - self.progress.step
+        if not cooldown or left >= cooldown:
+            return self.schedule.lr
+        return s.lr_floor + (self.schedule.lr - s.lr_floor) * left / cooldown
+
+    def steps_between_validations(self) -> int:
+        nodes = self.batches.nodes.size
+        return self.settings.steps_between_validations(nodes, self.steps_per_epoch)
+
+    def validate(self) -> Validation:
+        view = self.scorer.view(VALIDATION)
+        gates = HeadValues(view.nodes(VALIDATION), view.num_nodes, gate_values)
+        with observing(gates):
+            scores = self.scorer.score(self.model, VALIDATION)
+        found = summary(gates.layers)
+        return Validation(scores.micro_f1, asdict(scores), {"gates": found} if found else {})
+
+    def kept_with_best(self) -> Groups:
+        mean, scale = self.scorer.statistics
+        return {"features": {"mean": mean, "scale": scale}}
+
+    def outcome(self) -> dict[str, Any]:
+        data = self.dataset
+        if not data.nodes(TEST).size:
+            return {}
+        learned, scored = (data.labels[data.nodes(split)] for split in (TRAIN, TEST))
+        majority = majority_scores(learned, scored, data.num_classes)
+        test = self.scorer.score(self.model, TEST)
+        return {"test": asdict(test), "majority": asdict(majority)}
+
+    def set_epochs(self, epochs: int) -> None:
+        """As every run; SettingsError also if its learning rate was made for its old end."""
+        if self.settings.lr_cooldown:
+            raise SettingsError(
+                f"{self.folder.path}: epochs: its learning rate falls towards the end it was "
+                f"given, {self.settings.epochs}; train a new run to that length"
+            )
+        super().set_epochs(epochs)

@@ -1,0 +1,68 @@
+"""F1 of a classifier on the splits of a dataset, each from what it may see."""
+
+import numpy as np
+
+from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features import Features
+from gaancore.training.nodes.build import Model
+from gaancore.training.nodes.inference import infer, infer_sampled
+from gaancore.training.nodes.metrics import Counts, Scores, class_counts
+from gaancore.training.nodes.settings import NodeSettings
+
+
+class Scorer:
+    """Scores models on one dataset.
+
+    statistics : (mean, scale), each (F,), by which the model's features are standardised.
+    prefetch   : batches made ahead, where `eval_fanouts` asks for sampled neighbourhoods.
+    """
+
+    def __init__(
+        self,
+        dataset: NodeDataset,
+        statistics: tuple[np.ndarray, np.ndarray],
+        settings: NodeSettings,
+        prefetch: int = 0,
+    ) -> None:
+        self.dataset = dataset
+        self.statistics = statistics
+        self.settings = settings
+        self.prefetch = prefetch
+        self._views: dict[int, NodeDataset] = {}
+
+    def view(self, split: int) -> NodeDataset:
+        """What may be seen for `split`; cut out once, not at every validation."""
+        if split not in self._views:
+            self._views[split], _ = self.dataset.view(split)
+        return self._views[split]
+
+    def features(self, view: NodeDataset) -> Features:
+        """The features of a view, standardised where they are fetched."""
+        return Features(view.features, *self.statistics)
+
+    def score(self, model: Model, split: int) -> Scores:
+        """F1 of the nodes of `split`, see `counts`."""
+        return self.counts(model, split).scores()
+
+    def counts(self, model: Model, split: int) -> Counts:
+        """What is predicted and what is true of the nodes of `split`, by class.
+
+        From the neighbourhoods that this split may see: whole ones, or drawn once for all
+        validations where `eval_fanouts` asks for that.
+        """
+        view = self.view(split)
+        nodes, features, s = view.nodes(split), self.features(view), self.settings
+        if all(fanout == -1 for fanout in s.eval_fanouts) or not model.num_steps:
+            logits = infer(model, view.graph, features, nodes)
+        else:
+            logits = infer_sampled(
+                model,
+                view.graph,
+                features,
+                nodes,
+                s.eval_fanouts * (model.num_steps // len(s.eval_fanouts)),
+                batch_size=s.batch_size,
+                seed=s.seed,
+                prefetch=self.prefetch,
+            )
+        return class_counts(logits, view.labels[nodes])

@@ -1,0 +1,134 @@
+"""The folder of a run: what was asked for, what happened, and what came out.
+
+settings.json        the effective settings and the data, written first
+last.safetensors     everything needed to go on from here
+best.safetensors     the weights of the best validation so far
+log.jsonl            one line per validation
+record.json          the outcome, written last
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from gaancore.errors import DataError, SettingsError
+from gaancore.system.disk import hold, read_json, read_json_lines, write_json, write_whole
+from gaancore.training.record import SCHEMA, SettingsFile
+
+REMEDY = "take the file from a copy of the run, or train again"
+NAMES = ("sensor_ids", "class_names", "feature_names")  # in the data of a run, where there are any
+
+
+class FolderTakenError(SettingsError):
+    """Another run, or another process, has the folder."""
+
+
+class RunFolder:
+    """Paths and small files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.settings_file = path / "settings.json"
+        self.last = path / "last.safetensors"
+        self.best = path / "best.safetensors"
+        self.log_file = path / "log.jsonl"
+        self.record_file = path / "record.json"
+        self.lock_file = path / ".lock"
+
+    def create(self, settings: Any, data: dict[str, Any]) -> None:
+        """Make the folder and write down what was asked for.
+
+        Raises FolderTakenError if a run is there already, DataError if it cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be made ({error.strerror})") from None
+        with self.held():  # of two that begin at once, one is refused
+            if self.settings_file.exists():
+                raise FolderTakenError(
+                    f"{self.path}: there is a run in this folder already; continue it (resume) "
+                    "or choose another folder (out)"
+                )
+            content = {"schema": SCHEMA, "settings": asdict(settings), "data": data}
+            write_json(self.settings_file, content)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Inside, this process alone writes to the run; the system lets go of it if we die.
+
+        On a file system without locks it is the user's to start a run only once.
+        Raises FolderTakenError if another process holds it, DataError if the folder cannot be
+        written.
+        """
+        try:
+            lock = hold(self.lock_file)
+        except BlockingIOError:
+            raise FolderTakenError(
+                f"{self.path}: another process is training in this folder; wait for it, or choose "
+                "another folder (out)"
+            ) from None
+        except OSError as error:
+            raise DataError(f"{self.lock_file}: cannot be written ({error.strerror})") from None
+        try:
+            yield
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+    def read_settings(self) -> SettingsFile:
+        """What was asked for, and on which data; their names are None where there are none.
+
+        Raises DataError if there is no run, or its settings are damaged or of a later version.
+        """
+        if not self.settings_file.is_file():
+            raise DataError(f"{self.path}: no run here (no {self.settings_file.name})")
+        content = read_json(self.settings_file, REMEDY)
+        try:
+            schema, settings, data = content.get("schema", 0), content["settings"], content["data"]
+            dict(settings)["task"], data["path"], data["checksum"]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{self.settings_file}: damaged ({error})") from None
+        if schema > SCHEMA:
+            raise DataError(
+                f"{self.settings_file}: written by a later gaancore (schema {schema}, this one "
+                f"reads up to {SCHEMA}); install that version"
+            )
+        data = dict.fromkeys(NAMES) | data
+        return {"schema": schema, "settings": settings, "data": data}
+
+    def set_epochs(self, epochs: int) -> None:
+        """Let the run end after so many epochs. What it says of an earlier end is no longer so.
+
+        Raises SettingsError if another process trains in the folder, DataError as read_settings.
+        """
+        with self.held():
+            content = read_json(self.settings_file, REMEDY)
+            content["settings"]["epochs"] = epochs
+            write_json(self.settings_file, content)
+            self.record_file.unlink(missing_ok=True)
+
+    def append_log(self, line: dict[str, Any]) -> None:
+        """Add one line to log.jsonl. Raises DataError if it cannot be written."""
+        try:
+            with self.log_file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise DataError(f"{self.log_file}: cannot be written ({error.strerror})") from None
+
+    def rewind(self, step: int) -> None:
+        """Forget what a killed process did after `step`: lines of the log, half-written files."""
+        for part in self.path.glob("*.part"):
+            part.unlink(missing_ok=True)
+        kept = [line for line in self.read_log() if line["step"] <= step]
+        write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
+
+    def read_log(self) -> list[Any]:
+        """The lines so far. Raises DataError if they cannot be read."""
+        return read_json_lines(self.log_file, REMEDY) if self.log_file.exists() else []

@@ -1,0 +1,85 @@
+"""Training a traffic forecaster (section 5.3): masked absolute error, scheduled sampling."""
+
+import math
+from typing import Any
+
+from gaancore.array import resolve_device
+from gaancore.data.traffic.batches import Scaler
+from gaancore.data.traffic.dataset import TrafficDataset
+from gaancore.optim import PlateauSchedule
+from gaancore.tensor import Tensor
+from gaancore.training.checkpoint import Groups
+from gaancore.training.prefetch import Fetch
+from gaancore.training.progress import Validation
+from gaancore.training.run import Run
+from gaancore.training.run_folder import RunFolder
+from gaancore.training.traffic.batches import Batch, Batches, teacher_probability
+from gaancore.training.traffic.build import ForecastModel
+from gaancore.training.traffic.forecaster import SpeedForecaster, with_known_features
+from gaancore.training.traffic.scorer import ForecastScorer
+from gaancore.training.traffic.settings import ForecastSettings
+
+
+class ForecastRun(Run):
+    """One run of a traffic forecaster.
+
+    Raises DataError if a part has no windows, or the data lack what a feature needs.
+    """
+
+    settings: ForecastSettings
+    model: ForecastModel
+
+    def __init__(
+        self,
+        settings: ForecastSettings,
+        dataset: TrafficDataset,
+        folder: RunFolder,
+        device: str = "cpu",
+    ) -> None:
+        s = with_known_features(settings, dataset)
+        device = resolve_device(device)
+        self.dataset = dataset
+        self.scorer = ForecastScorer(dataset, s)
+        windows = self.scorer.windows
+        self.scaler = Scaler.fit(dataset, windows, s.scaler)
+        self.forecaster = SpeedForecaster(s, dataset, self.scaler, device)
+        self.batches = Batches(self.forecaster, windows.train, s)
+        rates = (s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience)
+        super().__init__(
+            s,
+            folder,
+            device,
+            model=self.forecaster.model,
+            data_facts=dataset.facts(),
+            steps_per_epoch=self.batches.steps_per_epoch,
+            schedule=PlateauSchedule(*rates, best=-math.inf),
+        )
+
+    def fetch(self) -> Fetch[Batch]:
+        return Fetch(self.batches.batch, self.progress.step, depth=0, device=self.device)
+
+    def forward(self, model: ForecastModel, batch: Batch, part: slice) -> Tensor:
+        return self.forecaster.speeds(model, batch.windows, part, batch.truth)
+
+    def loss(self, outputs: Tensor, batch: Batch, part: slice) -> Tensor:
+        return self.forecaster.loss(outputs, batch.windows, part, batch.count)
+
+    def validate(self) -> Validation:
+        scores = self.scorer.score(self.forecaster.predict, "validation")
+        mae = scores["all steps"]["mae"]
+        logged = {
+            "teacher_probability": self.teacher_probability(),
+            "empty_steps": self.progress.empty_steps,
+        }
+        return Validation(-math.inf if mae is None else -mae, scores, logged)
+
+    def teacher_probability(self) -> float:
+        """How likely the decoder is given the truth in the next step."""
+        return teacher_probability(self.settings.teacher_decay, self.progress.step)
+
+    def kept_with_best(self) -> Groups:
+        return {"scaler": {"mean": self.scaler.mean, "scale": self.scaler.scale}}
+
+    def outcome(self) -> dict[str, Any]:
+        test = self.scorer.score(self.forecaster.predict, "test")
+        return {"test": test, "baselines": self.scorer.baselines("test")}

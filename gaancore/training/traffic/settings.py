@@ -1,0 +1,116 @@
+"""Every choice of a forecasting run, with the paper's value and its place as the default."""
+
+import math
+from dataclasses import dataclass
+
+from gaancore.data import GraphKind, Missing, ScalerKind, SelfLoops, WindowSplit
+from gaancore.data.traffic.batches import WIDTHS
+from gaancore.errors import SettingsError, expect_choice
+from gaancore.models.node_classifier import MODELS
+from gaancore.nn.aggregators import VARIANTS
+from gaancore.training.choices import expect_at_least, expect_rates
+
+
+@dataclass(frozen=True)
+class ForecastSettings:
+    """What a run on METR-LA is made of. Sections are those of the paper (GaAN, UAI 2018).
+
+    The variants differ in the cell, the gate and the scale of the scores (see nn/graph_gru.py), in
+    how the decoder starts (see models/traffic_forecaster.py) and in the features of an input.
+    """
+
+    task: str = "metr-la"
+    model: str = "gaan"
+    variant: str = "paper"
+    seed: int = 0
+
+    # The network, section 5.3: two layers of 64 units, K = 4, d_a = d_v = 16, d_m = 64.
+    hidden_dim: int = 64
+    num_layers: int = 2
+    num_heads: int = 4  # K
+    key_dim: int = 0  # d_a; 0: 16, for pairwise sums 32
+    value_dim: int = 0  # d_v; 0: 16, for pools 128
+    gate_dim: int = 64  # d_m
+    fnn_dim: int = 1024  # units of each layer of the network without a graph
+
+    # Windows, section 5.3: an hour of 5-minute steps ahead from an hour behind; 70 / 10 / 20.
+    history: int = 12
+    horizon: int = 12
+    split: WindowSplit = "windows"
+    fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
+    features: tuple[str, ...] = ("auto",)  # auto: time_of_day; released: coordinates, if known
+    scaler: ScalerKind = "global"
+    missing: Missing = "zero"
+
+    # Optimisation, section 5.3: Adam, batches of 64 sequences, scheduled sampling. The paper names
+    # neither clipping nor a schedule; 5.0, the floor and the factor are the released defaults.
+    batch_size: int = 64
+    lr: float = 0.001
+    lr_floor: float = 0.00001
+    lr_factor: float = 0.1
+    decay_patience: int = 3  # epochs without improvement before the rate falls
+    stop_patience: int = 5  # and, at its floor, before the run ends
+    clip_norm: float = 5.0
+    teacher_decay: float = 3000.0  # tau of the inverse sigmoid, in steps; 0: no teacher at all
+    epochs: int = 100
+
+    # Data; an empty path or time: what the files themselves say
+    graph: str = ""
+    sensor_ids: str = ""
+    start: str = ""
+    graph_kind: GraphKind = "undirected"
+    self_loops: SelfLoops = "drop"
+    null_value: str = "0"  # the reading that means missing, beside an empty one; or "none"
+
+    def __post_init__(self) -> None:
+        choices = {
+            "task": ("metr-la", "forecast"),
+            "model": MODELS,
+            "variant": VARIANTS,
+            "split": ("windows", "rows"),
+            "scaler": ("global", "per-sensor"),
+            "missing": ("zero", "nan", "interpolate"),
+            "graph_kind": ("undirected", "directed"),
+            "self_loops": ("keep", "drop", "add"),
+        }
+        for name, allowed in choices.items():
+            expect_choice(name, getattr(self, name), allowed)
+        widths = ("hidden_dim", "num_layers", "num_heads", "gate_dim", "fnn_dim")
+        expect_at_least(self, 1, *widths, "history", "horizon", "batch_size")
+        counts = ("key_dim", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
+        expect_at_least(self, 0, *counts, "clip_norm", "teacher_decay")
+        expect_rates(self)
+        if len(self.fractions) != 3:
+            raise SettingsError(f"fractions: expected three numbers, got {self.fractions}")
+        known = ("auto", "none", *WIDTHS)
+        for feature in self.features:
+            if feature not in known:
+                raise SettingsError(
+                    f"features: expected any of {', '.join(known)}, got {feature!r}"
+                )
+        if self.null_value != "none" and not _is_finite(self.null_value):
+            raise SettingsError(
+                f"null_value: expected a number such as 0 or -1, or none, got {self.null_value!r}"
+            )
+
+    @property
+    def null_reading(self) -> float | None:
+        """`null_value` as a number; None if no reading means missing."""
+        return None if self.null_value == "none" else float(self.null_value)
+
+    @property
+    def keys_per_head(self) -> int:
+        """d_a."""
+        return self.key_dim or (32 if self.model.startswith("pairwise") else 16)
+
+    @property
+    def values_per_head(self) -> int:
+        """d_v."""
+        return self.value_dim or (128 if self.model in ("avg-pool", "max-pool") else 16)
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
