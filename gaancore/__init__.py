@@ -38,7 +38,8 @@ For networks of your own, use the layers in gaancore.nn, the ops in gaancore.ops
 gaancore.optim, and CSR graphs and the neighbour sampler in gaancore.graph.
 
 Reading order of the source: tensor.py (the engine), kernels/ (segments), ops/ (op beside gradient),
-graph/ (CSR and sampler), nn/ and models/ (the paper's equations), training/ (one step, one line each).
+graph/ (CSR and sampler), nn/ and models/ (the paper's equations), training/ (one step, a line for
+each part).
 """
 
 from importlib import import_module

@@ -99,8 +99,9 @@ def _neighbours(
 ) -> tuple[np.ndarray, np.ndarray]:
     """indptr and node ids of the neighbours drawn for each destination.
 
-    One thread draws a whole batch: two do better on two batches (see train/prefetch.py). It draws
-    first and fetches after, since fetches that wait for nothing but memory overlap.
+    One thread draws a whole batch, because two do better on two batches (see
+    training/prefetch.py). It draws first and fetches after: fetches that wait only for memory
+    overlap.
     """
     most = graph.num_edges if fanout == -1 else min(fanout, graph.num_edges)
     indptr, largest = _offsets(graph.indptr, dst_ids, most)

@@ -84,7 +84,7 @@ def expect_rates(settings: Any) -> None:
     if not (0 < s.lr_floor <= s.lr < float("inf") and 0 < s.lr_factor < 1):
         raise SettingsError(
             f"lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr {s.lr}, "
-            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}; set all three with --set"
+            f"lr_floor {s.lr_floor}, lr_factor {s.lr_factor}; set all three"
         )
 
 

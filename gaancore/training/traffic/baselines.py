@@ -39,7 +39,7 @@ def historical_average(dataset: TrafficDataset, windows: Windows) -> Forecaster:
     if dataset.time_of_day is None:
         raise DataError(
             f"{dataset.where}: the historical average needs the time of day; say when the first "
-            "row was with --start"
+            "row was (start)"
         )
     slots = max(1, round(86400 / dataset.step))
     slot = np.rint(dataset.time_of_day * slots).astype(np.int64) % slots
