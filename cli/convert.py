@@ -12,22 +12,22 @@ from gaancore.errors import SettingsError
 from gaancore.system.new_folder import expect_free
 from gaancore.system.paths import user_path
 
-from .options import debug_option, quiet_option
+from .options import choice_of, debug_option, quiet_option
 from .show import progress_bar
 
 
-@click.command(short_help="Put a dataset in order on disk, to be memory-mapped.")
+@click.command(short_help="Write a dataset to disk so that it can be memory-mapped.")
 @click.argument("source", metavar="IN")
 @click.argument("store", metavar="OUT")
 @click.option(
-    "--unflagged", type=click.Choice(("error", "drop", "train", "context")),
+    "--unflagged", type=choice_of("unflagged"),
     default="error", show_default=True,
     help="Nodes in no split: refuse them, drop them with their edges, train on them, or keep them "
-    "as mere neighbours, which need no label.",
+    "as neighbours only, which need no label.",
 )  # fmt: skip
 @click.option(
-    "--nan", type=click.Choice(("error", "zero", "mean")), default="error", show_default=True,
-    help="Features that are NaN: refuse them, or write 0 or the mean over the training nodes.",
+    "--nan", type=choice_of("nan"), default="error", show_default=True,
+    help="Features that are NaN: refuse them, or replace them by 0 or the mean of training nodes.",
 )  # fmt: skip
 @click.option(
     "--split", "shares", metavar="A,B,C",
@@ -48,9 +48,9 @@ def convert(
 ) -> int:
     """Write the dataset IN to a new folder OUT that every command takes as --data.
 
-    OUT holds the graph in compressed rows, features, labels and split as .npy files, which are
-    memory-mapped when it is opened: it starts at once, and may be larger than memory. It is
-    written in bounded memory and appears when it is whole.
+    OUT holds the graph in CSR form, features, labels and split as .npy files. Opening it maps them
+    into memory, so it opens at once and may be larger than memory. Writing takes bounded memory,
+    and the folder appears only when it is complete.
 
     \b
     IN is any of:
@@ -65,10 +65,10 @@ def convert(
     \b
     gaancore convert data/reddit reddit-store
     gaancore convert BlogCatalog.mat blog-store --split 60,20,20 --seed 1
-    gaancore train --task reddit --data reddit-store
+    gaancore train --data reddit-store
     """
     if seed is not None and shares is None:
-        raise SettingsError("--seed: nothing is drawn without --split; leave it out")
+        raise SettingsError("seed: nothing is drawn without a split; leave it out")
     target, path = user_path(store), user_path(source)
     expect_free(target)
     raw = read_layout(path)
@@ -85,9 +85,9 @@ def convert(
 @quiet_option
 @debug_option
 def check(store: str, quiet: bool) -> int:
-    """Compare every byte of the folder STORE with the checksums of the day it was written.
+    """Compare every byte of the folder STORE with the checksums made when it was written.
 
-    Opening a store compares sizes and types and looks through the graph, but not the features.
+    Opening a store checks sizes, types and the graph, but not the features.
     """
     return _report(check_store(user_path(store)), quiet)
 
@@ -96,7 +96,7 @@ def _numbers(shares: str) -> list[int]:
     try:
         return [int(share) for share in shares.split(",")]
     except ValueError:
-        raise SettingsError(f"--split: expected numbers such as 60,20,20, got {shares}") from None
+        raise SettingsError(f"shares: expected numbers such as 60,20,20, got {shares}") from None
 
 
 def _report(dataset: NodeDataset, quiet: bool) -> int:

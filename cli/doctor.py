@@ -23,7 +23,7 @@ from .options import debug_option
 from .show import print_whole
 
 
-@click.command(short_help="Is this installation well, is there a GPU?")
+@click.command(short_help="Check the installation, look for a GPU.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not lines.  [default: no]")
 @click.option(
     "--device", default="auto", show_default=True,
@@ -38,8 +38,8 @@ from .show import print_whole
 def doctor(as_json: bool, device: str, kernels: bool) -> int:
     """Show versions, processor, BLAS, GPU and cache folders, and test every kernel.
 
-    Each kernel runs on each device that can be used, on a small graph, and is compared with plain
-    loops. The first time it is compiled too. Exit code 2 if one is wrong.
+    Each kernel runs on every usable device, on a small graph, and is compared with plain loops. The
+    first run also compiles it. Exit code 2 if one is wrong.
     """
     console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
     if kernels:

@@ -20,9 +20,9 @@ from .show import progress_bar
 def download_command(task: str, folder: str | None, quiet: bool) -> int:
     """Fetch the public copy of PPI (7 MB) or Reddit (1.4 GB) that DGL and PyTorch Geometric use.
 
-    What comes is held against its SHA-256 and unpacked to a folder that --task then finds without
-    --data. No other command goes to the network. METR-LA has no copy with a known checksum: put
-    metr-la.h5 and adj_mx.pkl, as DCRNN's pages link them, into a folder of your own.
+    The download is checked against its SHA-256 and unpacked to a folder where --task finds it
+    without --data. No other command uses the network. METR-LA has no copy with a known checksum:
+    put metr-la.h5 and adj_mx.pkl, as DCRNN's pages link them, into a folder of your own.
 
     \b
     gaancore download ppi

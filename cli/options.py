@@ -10,9 +10,20 @@ from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
 from gaancore.tasks import TASKS
-from gaancore.training.choices import Layer, read_config
+from gaancore.training.choices import Layer, choices_of, read_config
 
 Command = Callable[..., Any]
+
+CHOICES = {
+    name: choices
+    for task in TASKS.values()
+    for name, choices in choices_of(type(task.settings())).items()
+}
+
+
+def choice_of(setting: str) -> click.Choice:
+    return click.Choice(CHOICES[setting])
+
 
 # setting, option, type, help; the help ends with the paper's values, which are the defaults
 SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
@@ -20,7 +31,7 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("variant", "--variant", click.Choice(VARIANTS), "Which reading of the paper."),
     ("seed", "--seed", int, "Seed of initialisation, batches, sampling and dropout."),
     ("epochs", "--epochs", int, "Maximum number of epochs; 0: until early stopping."),
-    ("batch", "--batch", click.Choice(("seeds", "graphs")),
+    ("batch", "--batch", choice_of("batch"),
      "What a step is: `seeds`, nodes and their neighbourhoods, or `graphs`, whole graphs."),
     ("batch_size", "--batch-size", int,
      "Nodes a step (graphs: at least this many); sequences a step for traffic."),
@@ -42,9 +53,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
      "Inputs beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
-    ("scaler", "--scaler", click.Choice(("global", "per-sensor")),
+    ("scaler", "--scaler", choice_of("scaler"),
      "One mean and deviation for all sensors, or one for each."),
-    ("missing", "--missing", click.Choice(("zero", "nan", "interpolate")),
+    ("missing", "--missing", choice_of("missing"),
      "A missing reading in the input becomes 0 (as in DCRNN), the mean, or is interpolated."),
     ("split", "--split", str,
      "Traffic: what is shared out 70/10/20, `windows` (as in DCRNN) or `rows` (as in GaAN). A "
@@ -54,15 +65,15 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("start", "--start", str, "Time of the first row.  [default: what the file says]"),
     ("null_value", "--null-value", str,
      "The reading that means missing, besides an empty cell; none: no reading does."),
-    ("graph_kind", "--graph-kind", click.Choice(("undirected", "directed")),
+    ("graph_kind", "--graph-kind", choice_of("graph_kind"),
      "Roads in both directions, or as the file has them."),
-    ("self_loops", "--self-loops", click.Choice(("keep", "drop", "add")),
+    ("self_loops", "--self-loops", choice_of("self_loops"),
      "Edges from a node to itself."),
-    ("normalize", "--normalize", click.Choice(("none", "standard")),
+    ("normalize", "--normalize", choice_of("normalize"),
      "Features as they are, or standardised over the training nodes."),
-    ("unflagged", "--unflagged", click.Choice(("drop", "train", "context", "error")),
+    ("unflagged", "--unflagged", choice_of("unflagged"),
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
-    ("nan", "--nan", click.Choice(("error", "zero", "mean")),
+    ("nan", "--nan", choice_of("nan"),
      "Features that are NaN: refuse them, or replace them by 0 or the mean of training nodes."),
 )  # fmt: skip
 

@@ -22,8 +22,8 @@ def synth() -> None:
 def ppi(store: str, seed: int) -> int:
     """A look-alike of PPI in the new folder OUT: 8 graphs of 300 nodes, 50 features, 121 labels.
 
-    What `gaancore train --task ppi` makes up where it finds no data is that of seed 0. Labels
-    depend on which neighbours a node attends to. The same seed gives the same bytes.
+    With seed 0 it is what `gaancore train --task ppi` uses when it finds no data. Labels depend on
+    which neighbours a node attends to. The same seed gives the same bytes.
     """
     target = user_path(store)
     write_synthetic_ppi(target, seed)
@@ -44,10 +44,10 @@ def reddit(store: str, scale: float, seed: int, quiet: bool) -> int:
     """A look-alike of Reddit in the new folder OUT: 232,965 nodes and 114.6 million arcs.
 
     Degrees are heavy-tailed (median 284, mean 492), with 602 features, 41 classes and Reddit's
-    split. Nearly half of a node's neighbours share its class, while its own features tell its
+    split. Nearly half of a node's neighbours share its class, while its own features reveal its
     class one time in three: a network that ignores the graph is right for at most 37 % of the
-    nodes, and nobody for more than 97 %. At full size it takes a minute, 1 GB of memory and 1 GB
-    of disk. The same seed gives the same bytes.
+    nodes, and no network for more than 97 %. At full size it takes a minute, 1 GB of memory and
+    1 GB of disk. The same seed gives the same bytes.
     """
     target = user_path(store)
     with progress_bar("synth reddit", quiet) as progress:

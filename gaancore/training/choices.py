@@ -6,9 +6,9 @@ A task's settings are a frozen dataclass; these functions know none of them.
 import tomllib
 from dataclasses import asdict, fields, replace
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from gaancore.errors import SettingsError
+from gaancore.errors import SettingsError, expect_choice
 from gaancore.system.paths import user_path
 
 Layer = tuple[str, dict[str, Any]]  # what to blame in an error, and {setting: value}
@@ -69,6 +69,18 @@ def differences(a: Any, b: Any) -> list[str]:
     """`name: value in a, value in b` for each setting in which they differ."""
     mine, yours = asdict(a), asdict(b)
     return [f"{name}: {mine[name]} -> {yours[name]}" for name in mine if mine[name] != yours[name]]
+
+
+def choices_of(kind: type) -> dict[str, tuple[str, ...]]:
+    """The values that each setting of a class may have, where its type is a Literal of them."""
+    hints = get_type_hints(kind)
+    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
+
+
+def expect_choices(settings: Any) -> None:
+    """Raise SettingsError unless every setting whose type is a Literal has one of its values."""
+    for name, allowed in choices_of(type(settings)).items():
+        expect_choice(name, getattr(settings, name), allowed)
 
 
 def expect_at_least(settings: Any, least: int, *names: str) -> None:

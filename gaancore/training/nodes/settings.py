@@ -1,13 +1,21 @@
 """Every choice of a run, with the paper's value and its place as the default."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from gaancore.data import Nan, Normalize, SelfLoops, Unflagged
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
-from gaancore.training.choices import Layer, expect_at_least, expect_rates, with_changes
+from gaancore.training.choices import (
+    Layer,
+    expect_at_least,
+    expect_choices,
+    expect_rates,
+    with_changes,
+)
+
+Batch = Literal["seeds", "graphs"]
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each
 # head of a pairwise sum, d_v of a pool.
@@ -65,7 +73,7 @@ class NodeSettings:
     edge_dropout: float = 0.0  # share of arcs left out, drawn anew for each step and layer
 
     # Batches, section 5.1: 512 nodes with all their neighbours.
-    batch: str = "seeds"  # or "graphs": whole graphs until a step has `batch_size` nodes
+    batch: Batch = "seeds"  # or "graphs": whole graphs until a step has `batch_size` nodes
     batch_size: int = 512
     fanouts: tuple[int, ...] = (-1, -1)  # S_1, S_2; -1 = all neighbours
     eval_fanouts: tuple[int, ...] = (-1,)  # for scores; one number stands for every step
@@ -160,18 +168,10 @@ def task_settings(task: str, *layers: Layer) -> NodeSettings:
 
 
 def _check(s: NodeSettings) -> None:
-    choices = {
-        "task": tuple(VALUE_WIDTHS),
-        "model": MODELS,
-        "variant": VARIANTS,
-        "batch": ("seeds", "graphs"),
-        "self_loops": ("keep", "drop", "add"),
-        "normalize": ("none", "standard"),
-        "unflagged": ("drop", "train", "context", "error"),
-        "nan": ("error", "zero", "mean"),
-    }
-    for name, allowed in choices.items():
-        expect_choice(name, getattr(s, name), allowed)
+    expect_choice("task", s.task, tuple(VALUE_WIDTHS))
+    expect_choice("model", s.model, MODELS)
+    expect_choice("variant", s.variant, VARIANTS)
+    expect_choices(s)
     positive = ("embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
     expect_at_least(s, 1, *positive, "batch_size")
     counts = ("first_heads", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")

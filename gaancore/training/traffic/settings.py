@@ -8,7 +8,7 @@ from gaancore.data.traffic.batches import WIDTHS
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
-from gaancore.training.choices import expect_at_least, expect_rates
+from gaancore.training.choices import expect_at_least, expect_choices, expect_rates
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,10 @@ class ForecastSettings:
     null_value: str = "0"  # the reading that means missing, beside an empty one; or "none"
 
     def __post_init__(self) -> None:
-        choices = {
-            "task": ("metr-la", "forecast"),
-            "model": MODELS,
-            "variant": VARIANTS,
-            "split": ("windows", "rows"),
-            "scaler": ("global", "per-sensor"),
-            "missing": ("zero", "nan", "interpolate"),
-            "graph_kind": ("undirected", "directed"),
-            "self_loops": ("keep", "drop", "add"),
-        }
-        for name, allowed in choices.items():
-            expect_choice(name, getattr(self, name), allowed)
+        expect_choice("task", self.task, ("metr-la", "forecast"))
+        expect_choice("model", self.model, MODELS)
+        expect_choice("variant", self.variant, VARIANTS)
+        expect_choices(self)
         widths = ("hidden_dim", "num_layers", "num_heads", "gate_dim", "fnn_dim")
         expect_at_least(self, 1, *widths, "history", "horizon", "batch_size")
         counts = ("key_dim", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
