@@ -12,10 +12,10 @@ from gaancore.trained.traffic import TrafficRun
 
 from .asked import open_as
 from .options import process_options
-from .out_file import writable_file
+from .out_file import Formulas, formulas_option, say_written, writable_file
 
 
-@click.command(short_help="Forecast the steps after the last row of the data.")
+@click.command()
 @click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",
@@ -25,8 +25,9 @@ from .out_file import writable_file
     "--out", metavar="FILE", default="next_hour.csv", show_default=True,
     help="A row for each step, a column for each sensor.",
 )  # fmt: skip
+@formulas_option
 @process_options
-def forecast(run: str, out: str, **options: Any) -> int:
+def forecast(run: str, out: str, escape_formulas: bool, **options: Any) -> int:
     """Forecast from the latest window, with the best weights of the run in folder RUN.
 
     The file has the time of each step (its number, where the data have no times) and a column for
@@ -40,13 +41,14 @@ def forecast(run: str, out: str, **options: Any) -> int:
         click.echo(f"warning: {warning}", err=True)
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["step" if found.times is None else "time", *found.sensor_ids])
+    ids = Formulas(escape_formulas)
+    rows.writerow(["step" if found.times is None else "time", *map(ids.cell, found.sensor_ids)])
     steps = range(1, len(found.speeds) + 1) if found.times is None else found.times
     for step, row in zip(steps, found.speeds, strict=True):
         rows.writerow([step, *(f"{speed:.4f}" for speed in row)])
     write_whole(target, text.getvalue().encode())
     num_steps, num_sensors = found.speeds.shape
-    click.echo(f"written: {target}: {num_steps} steps of {num_sensors} sensors")
+    say_written(target, f"{num_steps} steps of {num_sensors} sensors", ids.notes())
     if opened.facts["kind"] == "synthetic":
         click.echo(" ".join(opened.facts["notes"]))
     return 0

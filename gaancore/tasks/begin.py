@@ -130,6 +130,22 @@ def resume(
             "(data)"
         )
     run.resume()
+    lines = []
+    if lost := folder.lost_lines(run.progress.best_step):
+        lines.append(lost)
     if asked.epochs != settings.epochs:
         run.set_epochs(asked.epochs)
-    return Begun(run, what)
+    elif folder.record_file.exists():
+        lines.append(_complete(run))
+    return Begun(run, what, tuple(lines))
+
+
+def _complete(run: Run) -> str:
+    """What to tell of a run that had ended before it was resumed."""
+    done = f"{run.progress.step / run.steps_per_epoch:g} epochs"
+    if run.schedule.stopped:
+        return f"the run is complete: it stopped early, after {done}; nothing is left to train"
+    return (
+        f"the run is complete: its {done} are done, nothing is left to train; with a larger number "
+        "of epochs it goes on"
+    )

@@ -57,11 +57,11 @@ def holds_speeds(path: Path) -> bool:
     Raises DataError for a damaged `.npz`.
     """
     if path.is_file():
-        if path.suffix == ".npz":
+        if path.suffix.lower() == ".npz":
             names = npz_names(path)
             # a sparse matrix of SciPy's has an array `data` too, and one `format`
             return not {*SPEED_NAMES}.isdisjoint(names) and "format" not in names
-        return path.suffix in SUFFIXES
+        return path.suffix.lower() in SUFFIXES
     if not path.is_dir():
         return False
     if (path / dcrnn_windows.FILES[0]).is_file():
@@ -75,5 +75,5 @@ def _speeds_in(folder: Path) -> list[Path]:
     patterns = (*GRAPH_PATTERNS, PLACES_PATTERN)
     others = {path for pattern in patterns for path in folder.glob(pattern)}
     files = [path for path in sorted(folder.iterdir()) if path not in others]
-    kinds = ([path for path in files if path.suffix == suffix] for suffix in SUFFIXES)
+    kinds = ([path for path in files if path.suffix.lower() == suffix] for suffix in SUFFIXES)
     return next(filter(None, kinds), [])

@@ -93,17 +93,18 @@ def _read_speeds(path: Path) -> RawTraffic:
         ".npz": read_speeds_npz,
         ".csv": read_speeds_csv,
     }
-    if path.suffix not in readers:
+    suffix = path.suffix.lower()
+    if suffix not in readers:
         expect_file(path)
         raise DataError(f"{path}: speeds are read from {', '.join(readers)}, or a folder of them")
-    return readers[path.suffix](path)
+    return readers[suffix](path)
 
 
 def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
     """Sensor ids in a file next to the graph are those of its rows."""
     lists = sorted(path.parent.glob(IDS_PATTERN))
     ids = _read_ids(only(path.parent, "lists of sensor ids", lists)) if lists else None
-    if path.suffix in (".pkl", ".pickle"):
+    if path.suffix.lower() in (".pkl", ".pickle"):
         road = read_adjacency_pickle(path, ids)
     elif has_columns(path, END_NAMES):
         road = read_road_edges(path, ids, among)

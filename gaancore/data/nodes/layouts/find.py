@@ -65,7 +65,8 @@ def _reader(path: Path) -> "partial[RawDataset] | None":
     """What reads the layout at `path`; None if it is none. Only names of files are looked at."""
     if path.is_file():
         readers = {".npz": read_one_npz, ".mat": read_matlab}
-        return partial(readers[path.suffix], path) if path.suffix in readers else None
+        suffix = path.suffix.lower()
+        return partial(readers[suffix], path) if suffix in readers else None
     if path.with_name(f"{path.name}-G.json").is_file():
         return partial(read_graphsage, path)
     if not path.is_dir() or is_store(path):
@@ -87,5 +88,5 @@ def _reader(path: Path) -> "partial[RawDataset] | None":
         return partial(read_dgl_ppi, path)
     if dgl_reddit.GRAPH in names or dgl_reddit.DATA in names:
         return partial(read_dgl_reddit, path)
-    archives = [name for name in names if name.endswith(".npz")]
+    archives = [name for name in names if name.lower().endswith(".npz")]
     return partial(read_one_npz, path / archives[0]) if len(archives) == 1 else None
