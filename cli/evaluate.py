@@ -28,7 +28,7 @@ from .show import Display, print_whole, score_table
 )  # fmt: skip
 @click.option(
     "--eval-fanouts", metavar="S1,S2",
-    help="Neighbours drawn at each step; -1 or all: whole neighbourhoods.  [default: as in training]",
+    help="Neighbours drawn at each step; all: whole neighbourhoods.  [default: as in training]",
 )  # fmt: skip
 @click.option(
     "--per-class", is_flag=True,

@@ -1,7 +1,7 @@
 """`gaancore`: commands, exit codes and what an error looks like.
 
-Exit codes: 0 done, 1 a table's numbers are not the paper's, 2 the input or an option is wrong, 3 out
-of memory, 130 interrupted.
+Exit codes: 0 done, 1 a table's numbers are not the paper's, 2 the input or an option is wrong,
+3 out of memory, 130 interrupted.
 """
 
 import errno

@@ -38,7 +38,7 @@ class Validation(NamedTuple):
 
 
 def doubts_of_log(log: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a reader of a run's log should know: a warning if its loss grew by 5 % or more, in a list.
+    """What a reader of a run's log should know: a list with a warning if its loss grew by 5 %.
 
     The training loss of scheduled sampling may grow as the truth is withdrawn, so a run whose log
     has a `teacher_probability` that fell is not judged by it.

@@ -156,6 +156,6 @@ class RunFolder:
         if not best_step or best_step in steps:
             return None
         return (
-            f"note: {self.log_file}: the line of step {best_step}, the best so far, is gone; the run "
-            "goes on with the same bits, but pictures of its training lack what is gone"
+            f"note: {self.log_file}: the line of step {best_step}, the best so far, is gone; the "
+            "run goes on with the same bits, but pictures of its training lack what is gone"
         )

@@ -182,8 +182,8 @@ def test_resuming_a_finished_run_says_that_it_was_complete(gaancore, data, tmp_p
     before = contents(tmp_path / "run")
     outcome = gaancore("train", "--resume", "run")
     assert (
-        "the run is complete: its 3 epochs are done, nothing is left to train; with a larger number "
-        "of epochs it goes on"
+        "the run is complete: its 3 epochs are done, nothing is left to train; with a larger "
+        "number of epochs it goes on"
     ) in outcome.lines
     assert contents(tmp_path / "run") == before
     assert "is complete" not in gaancore("train", "--resume", "run", "--epochs", "4").out

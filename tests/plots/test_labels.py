@@ -1,4 +1,4 @@
-"""Every picture as it is rendered: words that do not lie on each other, names as they are written."""
+"""Every picture as it is rendered: words that do not overlap, names as they are written."""
 
 import json
 from dataclasses import replace
@@ -16,6 +16,7 @@ from small_traffic_run import small_roads, started
 from gaancore.plots import curves, forecasts, gates, scores
 from gaancore.plots.picture import literal, round_numbers, save_figure
 from gaancore.tasks import open_run
+from gaancore.training.nodes.heads.of_test import look_at_heads
 from gaancore.training.run_folder import RunFolder
 
 STRANGE = "$\\frac{1}{0}$ x/../../../victim \n 東京"
@@ -127,7 +128,7 @@ def test_epochs_have_whole_numbers_along_their_axis(drawn, tmp_path, epochs):
     curves.learning_curves({"run": folder}, tmp_path / "curves.png")
     log = RunFolder(folder).read_log()
     small_run(tmp_path / "gates").train()
-    heads = gates.look_at_heads(open_run(tmp_path / "gates", "cpu").classifier, small_dataset())
+    heads = look_at_heads(open_run(tmp_path / "gates", "cpu").classifier, small_dataset())
     for figure in (drawn[0], gates.in_training(heads, log)):
         expect_readable(figure)
         axes = figure.axes[-1]
@@ -146,7 +147,7 @@ def test_a_log_that_was_lost_or_has_no_best_line_is_drawn_as_far_as_it_goes(draw
     curves.learning_curves({"lost": tmp_path / "lost", "part": folder}, tmp_path / "curves.png")
     legend = [text.get_text() for text in drawn[0].legends[0].get_texts()]
     assert legend == ["part", "lost: log.jsonl is gone", "best validation"]
-    heads = gates.look_at_heads(open_run(tmp_path / "lost", "cpu").classifier, small_dataset())
+    heads = look_at_heads(open_run(tmp_path / "lost", "cpu").classifier, small_dataset())
     gates.in_training(heads, lines)
 
 
@@ -159,7 +160,7 @@ def test_pictures_of_gates_can_be_read(drawn, tmp_path, num_heads, name):
         data = replace(data, node_ids=ids, path=f"/a/{name}")
     small_run(tmp_path / "run", data, num_heads=num_heads, epochs=2).train()
     opened = open_run(tmp_path / "run", "cpu")
-    heads = gates.look_at_heads(opened.classifier, data)
+    heads = look_at_heads(opened.classifier, data)
     gates.gate_pictures(heads, opened.log, tmp_path / "out")
     assert len(drawn) == 4
     for figure in drawn:

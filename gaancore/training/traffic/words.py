@@ -29,7 +29,7 @@ def result(record: Facts) -> str:
 
 
 def caption(scores: dict[str, Facts]) -> str:
-    """Below a table of errors: what they are, and how large the readings are that they are about."""
+    """Below a table of errors: what they are, and how large the readings are."""
     means = [
         f"{name} {found['all steps']['target']:.4g}"
         for name, found in scores.items()

@@ -32,7 +32,7 @@ class ArcAttention:
 def node_gates(
     classifier: Classifier, inputs: NodeInputs, rows: np.ndarray, layer: int | None = None
 ) -> dict[int, np.ndarray]:
-    """Layer number, from 1 -> the gates g_i^k (len(rows), K) of the nodes in `rows`, in their order.
+    """Layer number, from 1 -> the gates g_i^k (len(rows), K) of the nodes in `rows`, in order.
 
     From whole neighbourhoods, in the memory of `infer`; of `layer` alone if one is named. A node
     without neighbours has gates too: their maximum and mean are 0 in equation 3.
