@@ -1,6 +1,7 @@
 """Every picture as it is rendered: words that do not overlap, names as they are written."""
 
 import json
+import warnings
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -39,7 +40,9 @@ def drawn(monkeypatch) -> list[Figure]:
 def words_of(figure: Figure) -> dict[str, Bbox]:
     """Where each label, title and legend is, in pixels."""
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        canvas.draw()
     texts = [figure._suptitle, figure._supxlabel, figure._supylabel]
     for axes in (*figure.axes, *(child for a in figure.axes for child in a.child_axes)):
         texts += [axes.title, axes.xaxis.label, axes.yaxis.label]
@@ -142,7 +145,10 @@ def test_a_log_that_was_lost_or_has_no_best_line_is_drawn_as_far_as_it_goes(draw
     small_run(tmp_path / "lost").train()
     (tmp_path / "lost" / "log.jsonl").unlink()
     folder = run_with_log(tmp_path / "part", [2.0, 3.0], [0.5, 0.4])
-    lines = [json.loads(x) | {"best": False} for x in (folder / "log.jsonl").open()]
+    lines = [
+        json.loads(x) | {"best": False}
+        for x in folder.joinpath("log.jsonl").read_text().splitlines()
+    ]
     (folder / "log.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
     curves.learning_curves({"lost": tmp_path / "lost", "part": folder}, tmp_path / "curves.png")
     legend = [text.get_text() for text in drawn[0].legends[0].get_texts()]

@@ -113,7 +113,7 @@ def test_a_reading_below_the_least_for_mape_counts_in_the_other_errors_alone():
 def test_the_minutes_of_the_paper_that_a_horizon_holds_are_reported_and_its_last_step():
     assert reported_steps(300, 12) == {15: 3, 30: 6, 60: 12}
     assert reported_steps(300, 3) == {15: 3}
-    assert reported_steps(900, 12) == {15: 1, 30: 2, 60: 4}
+    assert reported_steps(900, 12) == {15: 1, 30: 2, 60: 4, 180: 12}
     assert reported_steps(420, 12) == {84: 12}
     assert reported_steps(7200, 3) == {360: 3}
     assert reported_steps(300, 24) == {15: 3, 30: 6, 60: 12, 120: 24}
