@@ -14,7 +14,7 @@ from pages import CHECKOUT, FENCE, NAMES, TEXTS, fenced, prose
 from scipy.stats import norm
 
 FOLDERS = ("gaancore", "cuda", "bench", "cli", "tests", "docs", ".ci")
-CONTEXT = click.Context(program)
+CONTEXT = click.Context(program, **program.context_settings)
 # What follows these words does not parse: they stand for something else.
 STAND_FOR = {"TABLE": "main"}
 
@@ -43,7 +43,7 @@ def test_every_command_is_one_that_the_program_takes(page):
             continue  # it is only spoken of
         arguments = [STAND_FOR.get(argument, argument) for argument in arguments]
         try:
-            command.make_context(name, arguments)
+            command.make_context(name, arguments, parent=CONTEXT)
         except click.ClickException as error:
             pytest.fail(f"{page}: gaancore {name} {shlex.join(arguments)}: {error.message}")
 
