@@ -87,7 +87,11 @@ class NodeTask(Task):
 
     def opened(self, folder: RunFolder, device: str) -> NodeRun:
         s, facts = self.stored(folder)
-        return NodeRun(folder, s, facts, lambda p: self.load_again(folder, s, facts, p), device)
+
+        def load(path: str | None, **changes: Any) -> Any:
+            return self.load_again(folder, replace(s, **changes), facts, path)
+
+        return NodeRun(folder, s, facts, load, device)
 
     def paper_model(self, settings: NodeSettings) -> Module:
         data = paper_data(self.name)

@@ -14,7 +14,6 @@ from gaancore.array import device_of, to_numpy
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
 from gaancore.training import pieces
-from gaancore.training.run_folder import RunFolder
 from gaancore.training.traffic.forecaster import load_forecaster
 
 ON_CUDA = pytest.mark.parametrize(
@@ -94,9 +93,10 @@ def test_a_run_that_is_stopped_and_resumed_ends_with_the_same_bits(tmp_path, dev
 
 @ON_CUDA
 def test_the_best_weights_forecast_the_same_on_either_device(tmp_path, device):
-    started(tmp_path, device=device, **SHORT).train()
-    there = load_forecaster(RunFolder(tmp_path), small_roads(), device)
-    here = load_forecaster(RunFolder(tmp_path), small_roads())
+    run = started(tmp_path, device=device, **SHORT)
+    run.train()
+    there = load_forecaster(run.folder, run.settings, small_roads(), device)
+    here = load_forecaster(run.folder, run.settings, small_roads())
     assert {device_of(p.data) for p in there.model.parameters()} == {device}
     assert {device_of(p.data) for p in here.model.parameters()} == {"cpu"}
     starts = np.arange(0, 250, 50)

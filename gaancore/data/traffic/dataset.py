@@ -115,8 +115,9 @@ class TrafficDataset:
         }
 
     def facts(self) -> dict[str, Any]:
-        """What a run writes down about its data: counts, sensors, notes, and a checksum of the
-        graph, readings and times of day, as JSON can hold them.
+        """What a run writes down about its data, as JSON can hold it: counts, sensors, the step in
+        seconds, notes, a checksum of the graph, readings and times of day, and `checksums` of each
+        part (see `part_checksums`).
         """
         graph = self.graph
         arrays = [graph.indptr, graph.indices, self.speeds, self.valid, self.stretches]
@@ -128,9 +129,43 @@ class TrafficDataset:
             "sensor_ids": list(self.sensor_ids),
             **self.counts(),
             "missing_share": round(1 - float(self.valid.mean()), 6),
+            "step": self.step,
             "checksum": f"{checksum(arrays):08x}",
+            "checksums": self.part_checksums(),
             "notes": list(self.notes),
         }
+
+    def part_checksums(self) -> dict[str, str | None]:
+        """A checksum of the graph, readings, times, coordinates and windows each; None of what is
+        not known.
+        """
+        times, w = self.times, self.windows
+        parts: dict[str, list[np.ndarray] | None] = {
+            "graph": [self.graph.indptr, self.graph.indices],
+            "readings": [self.speeds, self.valid, self.stretches],
+            "times": None if times is None else [times.astype("datetime64[us]")],
+            "coordinates": None if self.coordinates is None else [self.coordinates],
+            "windows": None
+            if w is None
+            else [np.array([w.history, w.horizon]), w.train, w.val, w.test],
+        }
+        return {
+            name: None if arrays is None else f"{checksum(arrays):08x}"
+            for name, arrays in parts.items()
+        }
+
+    def in_order(self, sensor_ids: Sequence[str]) -> "TrafficDataset":
+        """The same sensors in the order of `sensor_ids`, which are theirs."""
+        place = {name: n for n, name in enumerate(self.sensor_ids)}
+        order = np.array([place[name] for name in sensor_ids])
+        return replace(
+            self,
+            graph=self.graph.induced_subgraph(order),
+            speeds=np.ascontiguousarray(self.speeds[:, order]),
+            valid=np.ascontiguousarray(self.valid[:, order]),
+            sensor_ids=tuple(sensor_ids),
+            coordinates=None if self.coordinates is None else self.coordinates[order],
+        )
 
     def continued(self, steps: int) -> "TrafficDataset":
         """The same with `steps` more rows at the end, whose readings are all missing.
