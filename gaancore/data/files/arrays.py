@@ -1,6 +1,7 @@
 """Read arrays and CSV from files that may be damaged; refuse in one line, never unpickle."""
 
 import csv
+import math
 import shutil
 import tempfile
 import zipfile
@@ -25,7 +26,7 @@ def read_npy(path: Path) -> np.ndarray:
     with refusing_damage(path, ".npy array"), path.open("rb") as stream:
         if path.stat().st_size >= MAPPED_FROM:
             return np.lib.format.open_memmap(path, mode="r")
-        return _read_array(stream)
+        return _read_array(stream, path.stat().st_size)
 
 
 def npz_names(path: Path) -> list[str]:
@@ -37,20 +38,21 @@ def npz_names(path: Path) -> list[str]:
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
     """The arrays of a `.npz` file by name: all, or those of `names` that it has.
 
-    Large ones are unpacked to a nameless temporary file, which goes when the array does, and
-    memory-mapped read-only. Raises DataError as `read_npy` does.
+    Others are not unpacked, so that they may be damaged. Large ones are unpacked to a nameless
+    temporary file, which goes when the array does, and memory-mapped read-only.
+    Raises DataError as `read_npy` does.
     """
     expect_file(path)
     member = "zip directory"
     try:
         with zipfile.ZipFile(path) as archive:
             arrays = {}
-            for member in archive.namelist():
-                name = member.removesuffix(".npy")
+            for name, member in {m.removesuffix(".npy"): m for m in archive.namelist()}.items():
                 if names is None or name in names:
-                    large = archive.getinfo(member).file_size >= MAPPED_FROM
+                    size = archive.getinfo(member).file_size
                     with archive.open(member) as stream:
-                        arrays[name] = _map_array(stream) if large else _read_array(stream)
+                        large = size >= MAPPED_FROM
+                        arrays[name] = _map_array(stream) if large else _read_array(stream, size)
             return arrays
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
@@ -66,21 +68,32 @@ def refusing_damage(path: Path, what: str) -> Iterator[None]:
         raise DataError(_damage(path, what, str(error))) from error
 
 
-def _read_array(stream: IO[bytes]) -> np.ndarray:
+def _read_array(stream: IO[bytes], size: int) -> np.ndarray:
+    """The array in a stream of `size` bytes, no larger than they are."""
+    shape, _, dtype = _read_header(stream)
+    promised = math.prod(shape) * max(1, dtype.itemsize)
+    if promised > size:
+        raise ValueError(f"its header promises {promised:,} bytes, more than there are")
+    stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[np.lib.format.read_magic(stream)]
+    shape, fortran_order, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays cannot be loaded")
+    return shape, fortran_order, dtype
 
 
 def _map_array(stream: IO[bytes]) -> np.ndarray:
     with tempfile.TemporaryFile() as file:
         shutil.copyfileobj(stream, file, 1 << 22)
         file.seek(0)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[np.lib.format.read_magic(file)]
-        shape, fortran_order, dtype = read_header(file)
-        if dtype.hasobject:
-            raise ValueError("Object arrays cannot be loaded")
+        shape, fortran_order, dtype = _read_header(file)
         order: Literal["F", "C"] = "F" if fortran_order else "C"
         return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
