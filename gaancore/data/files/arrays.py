@@ -15,6 +15,7 @@ import numpy as np
 from gaancore.errors import DataError
 from gaancore.system.disk import expect_file
 
+NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
 
 
@@ -33,6 +34,13 @@ def npz_names(path: Path) -> list[str]:
     """The names of the arrays in a `.npz` file; raises DataError as `read_npz` does."""
     with refusing_damage(path, ".npz archive"), zipfile.ZipFile(path) as archive:
         return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
+def listed_names(path: Path) -> str:
+    """The names of the arrays in a `.npz` file, for a message: each one's beginning, in one line."""
+    names = sorted(npz_names(path))
+    shown = [name if name.isprintable() else repr(name)[1:-1] for name in names]
+    return ", ".join(name[:NAME_SHOWN] for name in shown) or "no arrays"
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
@@ -144,7 +152,7 @@ def _damage(path: Path, what: str, reason: str) -> str:
         looks_like_a_page = stream.read(64).lstrip().startswith(b"<")
     if looks_like_a_page:
         return f"{path}: a web page or XML, not a {what}; download the file itself"
-    first_line = reason.partition("\n")[0]
+    first_line = reason.partition("\n")[0][:REASON_SHOWN]
     return (
         f"{path}: not a readable {what}: {first_line} ({path.stat().st_size:,} bytes); "
         "truncated, damaged or holding Python objects: fetch it again, or save it as plain numbers"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import npz_names, read_npz
+from gaancore.data.files.arrays import listed_names, read_npz
 from gaancore.data.traffic.dataset import Windows
 from gaancore.data.traffic.make import RawTraffic
 from gaancore.errors import DataError
@@ -66,8 +66,7 @@ def read_dcrnn_windows(folder: Path) -> RawTraffic:
 def _read_part(path: Path) -> tuple[np.ndarray, np.ndarray]:
     arrays = read_npz(path, MEMBERS)
     if not arrays.keys() >= {"x", "y"}:
-        there = ", ".join(sorted(npz_names(path)))
-        raise DataError(f"{path}: expected the arrays x and y; the file has {there}")
+        raise DataError(f"{path}: expected the arrays x and y; the file has {listed_names(path)}")
     x, y = arrays["x"], arrays["y"]
     fine = all(a.ndim == 4 and a.dtype.kind == "f" and 0 not in a.shape for a in (x, y))
     if not fine or len(x) != len(y) or x.shape[2:] != y.shape[2:]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from gaancore.data.files.arrays import npz_names, read_npy, read_npz, refusing_damage
+from gaancore.data.files.arrays import listed_names, npz_names, read_npy, read_npz, refusing_damage
 from gaancore.data.files.ids import WHOLE, id_texts, number_text, plain_ids
 from gaancore.data.files.number_table import read_number_table
 from gaancore.data.files.plain_pickle import read_plain_pickle
@@ -64,7 +64,7 @@ def read_adjacency_npz(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
         if len(matrices) != 1:
             raise DataError(
                 f"{path}: expected SciPy's sparse matrix or one square array; the file has "
-                f"{', '.join(sorted(names)) or 'no arrays'}"
+                f"{listed_names(path)}"
             )
         arrays = read_npz(path)
         listed = [arrays[name] for name in ("sensor_ids", "ids") if name in arrays]

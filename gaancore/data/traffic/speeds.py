@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import npz_names, read_npz
+from gaancore.data.files.arrays import listed_names, read_npz
 from gaancore.data.files.ids import id_texts, plain_ids
 from gaancore.data.files.number_table import read_number_table
 from gaancore.data.files.times import (
@@ -112,7 +112,7 @@ def read_speeds_npz(path: Path) -> RawTraffic:
     if len(found) != 1:
         raise DataError(
             f"{path}: expected one array of speeds named {' or '.join(SPEED_NAMES)}; "
-            f"the file has {', '.join(sorted(npz_names(path))) or 'no arrays'}"
+            f"the file has {listed_names(path)}"
         )
     speeds = arrays[found[0]]
     notes = [f"speeds: {path.name}"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from gaancore.data.files.arrays import read_npy, read_npz
+from gaancore.data.files.arrays import listed_names, read_npy, read_npz
 from gaancore.errors import DataError
 
 
@@ -54,3 +54,10 @@ def test_a_member_that_nobody_needs_cannot_spoil_an_archive(tmp_path, other):
     assert_array_equal(read_npz(path, ["wanted"])["wanted"], np.arange(3))
     with pytest.raises(DataError, match=r"a\.npz: .*other\.npy"):
         read_npz(path)
+
+
+def test_names_of_arrays_take_one_line_whatever_they_are(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name in ("two\nlines.npy", "größe.npy", "x" * 500 + ".npy"):
+            archive.writestr(name, b"")
+    assert listed_names(tmp_path / "a.npz") == f"größe, two\\nlines, {'x' * 40}"
