@@ -37,7 +37,7 @@ def npz_names(path: Path) -> list[str]:
 
 
 def listed_names(path: Path) -> str:
-    """The names of the arrays in a `.npz` file, for a message: each one's beginning, in one line."""
+    """The names of the arrays in a `.npz` file for a message: one line, beginnings of names."""
     names = sorted(npz_names(path))
     shown = [name if name.isprintable() else repr(name)[1:-1] for name in names]
     return ", ".join(name[:NAME_SHOWN] for name in shown) or "no arrays"
