@@ -66,7 +66,7 @@ def test_the_last_of_two_billion_numbers_are_those_of_a_few(call):
 
 
 @pytest.mark.parametrize("short", [10**9, -1], ids=["all heads at once", "head by head"])
-@pytest.mark.parametrize("edges", ["few edges", "many edges"])
+@pytest.mark.parametrize("edges", ["few edges", pytest.param("many edges", marks=pytest.mark.slow)])
 def test_attention_and_its_gradients(monkeypatch, short, edges):
     monkeypatch.setattr(cpu_attention, "SHORT", short)
 
