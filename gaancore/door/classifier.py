@@ -162,7 +162,9 @@ class GaANClassifier:
         )
         assert isinstance(dataset, NodeDataset)
         self._learn(dataset, seed)
-        self.classes_ = classes
+        # those that a node of the split has: the network knows no others
+        kept = np.unique(codes[split != UNFLAGGED]).astype(np.int64)
+        self.classes_ = classes if dataset.multi_label else classes[kept]
         self.multi_label_ = dataset.multi_label
         self.n_features_in_ = dataset.num_features
         if (names := column_names(X)) is not None:

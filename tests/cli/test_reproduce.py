@@ -490,7 +490,7 @@ class TestRefusals:
         options = ["--data", data, *ROWS, "--task", "ppi", *small_options(epochs=2), "--out", "out"]
         line = refused("reproduce", "main", *options)
         assert (
-            "a run with other settings is there: epochs: 1 -> 2; choose another folder (out)"
+            "a run with other settings is there: epochs: 1 -> 2; choose another folder (--out)"
             in line
         )
 

@@ -13,8 +13,8 @@ from small_traffic_run import forecast_run, run_until, small_roads, started
 from gaancore.array import device_of, to_numpy
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
+from gaancore.tasks import open_run
 from gaancore.training import pieces
-from gaancore.training.traffic.forecaster import load_forecaster
 
 ON_CUDA = pytest.mark.parametrize(
     "device", ["emulated", pytest.param("gpu", marks=pytest.mark.gpu)], indirect=True
@@ -93,10 +93,9 @@ def test_a_run_that_is_stopped_and_resumed_ends_with_the_same_bits(tmp_path, dev
 
 @ON_CUDA
 def test_the_best_weights_forecast_the_same_on_either_device(tmp_path, device):
-    run = started(tmp_path, device=device, **SHORT)
-    run.train()
-    there = load_forecaster(run.folder, run.settings, small_roads(), device)
-    here = load_forecaster(run.folder, run.settings, small_roads())
+    started(tmp_path, device=device, **SHORT).train()
+    data = small_roads()
+    there, here = (open_run(tmp_path, where, data=data).forecaster for where in (device, "cpu"))
     assert {device_of(p.data) for p in there.model.parameters()} == {device}
     assert {device_of(p.data) for p in here.model.parameters()} == {"cpu"}
     starts = np.arange(0, 250, 50)

@@ -10,17 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from gaancore.data.files.ids import id_texts
+from gaancore.data.files.times import counts_rows, parse_times
 from gaancore.data.traffic.make import RawTraffic
-from gaancore.data.traffic.speeds import id_texts, parse_times
 from gaancore.errors import DataError
 from gaancore.system.disk import expect_file
+
+SAVE = 'save the table again with df.astype(float).to_hdf(path, key="df")'
+PACKED = 1100  # bytes that a byte of the best compression of HDF5's own filters can stand for
+FILTERS = {305: "lzo", 307: "bzip2", 32001: "blosc", 32026: "blosc2", 32015: "zstd"}
 
 
 def read_pandas_h5(path: Path) -> RawTraffic:
     """The only table of the file, its columns in the file's order.
 
-    Column names may be bytes, text or integers; the index is datetimes, or anything else, which
-    then says nothing of times. Raises DataError for a damaged file and for other layouts.
+    Column names may be bytes, text or integers; the index is datetimes, text, numbers that are
+    times, or counts the rows. No array is read that is larger than what the file holds for it.
+    Raises DataError for a damaged file, other layouts, and compression that HDF5 does not bring.
     """
     import h5py  # takes a tenth of a second to load, and other layouts do without it
 
@@ -58,31 +64,98 @@ def _only_table(path: Path, file: Any) -> Any:
 
 
 def _read_table(path: Path, table: Any) -> RawTraffic:
-    columns = id_texts(table["axis0"][()])
-    speeds = np.full((len(table["axis1"]), len(columns)), np.nan)
+    for axis in ("axis0", "axis1"):
+        if _text(table.attrs.get(f"{axis}_variety", "regular")) != "regular":
+            raise DataError(f"{path}: {axis} has several levels (a MultiIndex); give it one level")
+    columns = id_texts(str(path), _array(path, table, "axis0"))
+    index = _array(path, table, "axis1")
     place = {name: number for number, name in enumerate(columns)}
+    blocks: list[tuple[list[int], np.ndarray]] = []
+    missing = set(columns)
     for number in range(int(table.attrs["nblocks"])):
-        names = id_texts(table[f"block{number}_items"][()])
-        speeds[:, [place[name] for name in names]] = table[f"block{number}_values"][()]
-    index, notes = table["axis1"], [f"speeds: {path.name}"]
-    if "tz" in index.attrs:
-        notes.append(f"timestamps are in UTC (the table's time zone is {_text(index.attrs['tz'])})")
+        names = id_texts(str(path), _array(path, table, f"block{number}_items"))
+        if not missing.issuperset(names):
+            raise DataError(
+                f"{path}: block{number}_items names columns of another block, or none; {SAVE}"
+            )
+        missing -= set(names)
+        values = _array(path, table, f"block{number}_values")
+        if values.shape != (len(index), len(names)) or values.dtype.kind not in "biuf":
+            raise DataError(
+                f"{path}: block{number}_values: expected numbers in shape "
+                f"{(len(index), len(names))}, got {values.dtype} {values.shape}; {SAVE}"
+            )
+        blocks.append(([place[name] for name in names], values))
+    if missing:
+        without = [name for name in columns if name in missing]
+        raise DataError(
+            f"{path}: {len(without):,} of {len(columns):,} columns have no values in it "
+            f"({', '.join(without[:5])}); {SAVE}"
+        )
+    speeds = np.full((len(index), len(columns)), np.nan)
+    for places, values in blocks:
+        speeds[:, places] = values
+    times, notes = _times(path, table["axis1"], index)
     return RawTraffic(
         path=str(path),
         speeds=speeds,
         sensor_ids=columns,
-        times=_times(path, index),
-        notes=tuple(notes),
+        times=times,
+        notes=(f"speeds: {path.name}", *notes),
     )
 
 
-def _times(path: Path, index: Any) -> np.ndarray | None:
-    """`datetime64` (nanoseconds) or `datetime64[us]`, ...: integers since 1970."""
-    kind = _text(index.attrs.get("kind", ""))
-    if not kind.startswith("datetime64"):
-        return None
-    unit = kind.removeprefix("datetime64").strip("[]") or "ns"
-    return parse_times(str(path), index[()].astype(f"datetime64[{unit}]"))
+def _array(path: Path, table: Any, name: str) -> np.ndarray:
+    """One array of the table, if the file holds what it names.
+
+    Raises DataError for Python objects, foreign compression, and numbers that nobody wrote.
+    """
+    import h5py
+
+    data = table[name]
+    if data.dtype.kind not in "biufS":
+        raise DataError(f"{path}: {name} holds Python objects (text, perhaps), not numbers; {SAVE}")
+    made = data.id.get_create_plist()
+    filters = [made.get_filter(number)[0] for number in range(made.get_nfilters())]
+    for code in filters:
+        if not h5py.h5z.filter_avail(code):
+            raise DataError(
+                f"{path}: {name} is compressed by {FILTERS.get(code, f'filter {code}')}, which is "
+                'not read here; save the table again with df.to_hdf(path, key="df", complevel=0)'
+            )
+    held = min(data.id.get_storage_size(), path.stat().st_size)
+    chunk = np.prod(data.chunks, dtype=float) * data.dtype.itemsize if data.chunks else 0.0
+    whole = np.prod(data.shape, dtype=float) * data.dtype.itemsize
+    if whole > held * (PACKED if filters else 1) or (filters and chunk > held * PACKED):
+        raise DataError(
+            f"{path}: {name} is {whole:,.0f} bytes by its shape {data.shape}, but the file holds "
+            f"{held:,} for it; it was not written whole: export it again"
+        )
+    return data[()]
+
+
+def _times(path: Path, index: Any, values: np.ndarray) -> tuple[np.ndarray | None, list[str]]:
+    """The index as times, and notes. pandas keeps datetimes as integers of a unit since 1970."""
+    kind, notes = _text(index.attrs.get("kind", "")), []
+    if _text(index.attrs.get("index_class", "")) == "period":
+        raise DataError(
+            f"{path}: its rows are periods of pandas, which say no unit here; save it again with "
+            "df.index = df.index.to_timestamp()"
+        )
+    if "tz" in index.attrs:
+        notes.append(f"timestamps are in UTC (the table's time zone is {_text(index.attrs['tz'])})")
+    if kind.startswith("datetime64"):
+        unit = kind.removeprefix("datetime64").strip("[]") or "ns"
+        values = values.astype(f"datetime64[{unit}]")
+    elif counts_rows(values):
+        return None, ["the index counts the rows: no times in it"]
+    elif kind.startswith("timedelta") or kind in ("date", "datetime", "bool", "complex"):
+        raise DataError(
+            f"{path}: its rows are named by {kind}, which is not read as times; save it again with "
+            "df.index = pandas.to_datetime(df.index)"
+        )
+    times, more = parse_times(str(path), values)
+    return times, [*notes, *more]
 
 
 def _text(value: Any) -> str:

@@ -133,14 +133,14 @@ def score(
     return errors
 
 
-def reported_steps(step: int, horizon: int) -> dict[int, int]:
+def reported_steps(step: float, horizon: int) -> dict[int, int]:
     """Minutes ahead -> steps ahead, of the paper's 15, 30 and 60 minutes those that there are, or
     else the last step.
 
     step: seconds between two rows.
     """
     minutes = [m for m in (15, 30, 60) if m * 60 % step == 0 and m * 60 <= horizon * step]
-    return {m: m * 60 // step for m in minutes} or {round(horizon * step / 60): horizon}
+    return {m: round(m * 60 / step) for m in minutes} or {round(horizon * step / 60): horizon}
 
 
 def _ratio(total: float, count: int) -> float | None:
