@@ -34,6 +34,7 @@ from timing import machine
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gaancore.data import TRAIN, Features, NodeDataset, feature_statistics, open_store
+from gaancore.data.nodes.store.reader import is_store
 from gaancore.ops import softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system.process import peak_rss_mb, prepare_process
@@ -108,6 +109,8 @@ def main() -> None:
     if args.child:
         print(json.dumps(measure(args.store, args.child, args.batches, args.prefetch)))
         return
+    if not is_store(Path(args.store)):
+        parser.exit(2, f"{args.store}: no store here; write one with gaancore convert or synth\n")
     facts, rows = machine(), []
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     print(f"{'library':<10}{'threads':>8}{'s / epoch':>11}{'CPU s':>9}{'M edges/s':>11}"

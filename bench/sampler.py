@@ -28,6 +28,7 @@ from timing import machine
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from gaancore.data.nodes.store.reader import is_store
 from gaancore.graph import Block, CSRGraph, sample_blocks
 from gaancore.system.process import peak_rss_mb, prepare_process
 from gaancore.training.prefetch import Prefetch
@@ -83,6 +84,8 @@ def main() -> None:
         fanouts = [int(fanout) for fanout in args.fanouts.split(",")]
         print(json.dumps(measure(args.store, fanouts, args.child, args.seconds)))
         return
+    if not is_store(Path(args.store)):
+        parser.exit(2, f"{args.store}: no store here; write one with gaancore convert or synth\n")
     facts = machine()
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     print(f"{'library':<14}{'threads':>8}{'fanouts':>12}{'ms best':>9}{'median':>9}"

@@ -16,7 +16,7 @@ from .options import choice_of, debug_option, quiet_option
 from .show import progress_bar
 
 
-@click.command(short_help="Write a dataset to disk so that it can be memory-mapped.")
+@click.command()
 @click.argument("source", metavar="IN")
 @click.argument("store", metavar="OUT")
 @click.option(
@@ -80,7 +80,7 @@ def convert(
     return _report(open_store(target), quiet)
 
 
-@click.command(short_help="Compare every byte of a store with its checksums.")
+@click.command()
 @click.argument("store", metavar="STORE")
 @quiet_option
 @debug_option

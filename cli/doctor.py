@@ -23,7 +23,7 @@ from .options import debug_option
 from .show import print_whole
 
 
-@click.command(short_help="Check the installation, look for a GPU.")
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not lines.  [default: no]")
 @click.option(
     "--device", default="auto", show_default=True,

@@ -9,7 +9,7 @@ from .options import debug_option, quiet_option
 from .show import progress_bar
 
 
-@click.command("download", short_help="Fetch a public copy of PPI or Reddit.")
+@click.command("download")
 @click.argument("task", type=click.Choice(tuple(SOURCES)))
 @click.option(
     "--to", "folder", metavar="DIR",

@@ -9,10 +9,10 @@ from gaancore.system.process import prepare_process
 
 from .asked import graph_options, open_classifier
 from .options import process_options
-from .out_file import number_rows, out_file, say_written, write_result
+from .out_file import formulas_option, number_rows, out_file, say_written, write_result
 
 
-@click.command(short_help="Write the output of a hidden layer for every node.")
+@click.command()
 @graph_options
 @click.option(
     "--layer", type=int, metavar="L",
@@ -22,9 +22,16 @@ from .out_file import number_rows, out_file, say_written, write_result
     "--out", metavar="FILE", default="embeddings.npz", show_default=True,
     help="An .npz with node_ids (N,) and embeddings (N, D), or a .csv with a row for each node.",
 )  # fmt: skip
+@formulas_option
 @process_options
 def embed(
-    run: str, data: str | None, nan: Nan | None, layer: int | None, out: str, **options: Any
+    run: str,
+    data: str | None,
+    nan: Nan | None,
+    layer: int | None,
+    out: str,
+    escape_formulas: bool,
+    **options: Any,
 ) -> int:
     """Embeddings of every node, under its own id, by the best weights of the run in folder RUN.
 
@@ -39,6 +46,8 @@ def embed(
     found = opened.embed(inputs, layer=layer)
     rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
     header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]
-    write_result(target, {"node_ids": inputs.node_ids, "embeddings": found}, header, rows)
-    say_written(target, f"{len(found):,} nodes, {found.shape[1]:,} numbers each", inputs.notes)
+    arrays = {"node_ids": inputs.node_ids, "embeddings": found}
+    notes = write_result(target, arrays, header, rows, escape=escape_formulas)
+    size = f"{len(found):,} nodes, {found.shape[1]:,} numbers each"
+    say_written(target, size, [*inputs.notes, *notes])
     return 0

@@ -16,7 +16,7 @@ from .options import prefetch_option, process_options
 from .show import Display, print_whole, score_table
 
 
-@click.command(short_help="Score the best weights of a run.")
+@click.command()
 @click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",
@@ -30,7 +30,7 @@ from .show import Display, print_whole, score_table
 )  # fmt: skip
 @click.option(
     "--eval-fanouts", metavar="S1,S2",
-    help="Neighbours drawn at each step; -1: whole neighbourhoods.  [default: as in training]",
+    help="Neighbours drawn at each step; all: whole neighbourhoods.  [default: as in training]",
 )  # fmt: skip
 @click.option(
     "--per-class", is_flag=True,

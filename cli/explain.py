@@ -17,10 +17,10 @@ from gaancore.training.nodes.heads.explain import arc_attention, node_gates
 
 from .asked import graph_options, open_classifier
 from .options import process_options
-from .out_file import layer_rows, out_file, say_written, write_result
+from .out_file import formulas_option, layer_rows, out_file, say_written, write_result
 
 
-@click.command(short_help="Write the gates or attention weights of a run, node by node.")
+@click.command()
 @graph_options
 @click.option(
     "--what", type=click.Choice(("gates", "attention")), default="gates", show_default=True,
@@ -36,6 +36,7 @@ from .out_file import layer_rows, out_file, say_written, write_result
 @click.option(
     "--out", metavar="FILE", help="A .csv or .npz, see above.  [default: gates.csv, attention.csv]"
 )
+@formulas_option
 @process_options
 def explain(
     run: str,
@@ -45,6 +46,7 @@ def explain(
     nodes: str | None,
     layer: int | None,
     out: str | None,
+    escape_formulas: bool,
     **options: Any,
 ) -> int:
     """Gates, or attention weights, by the best weights of the run in folder RUN.
@@ -59,7 +61,8 @@ def explain(
     .npz of gates      node_ids (n,); layer1, layer2, ... (n, K)
     .npz of attention  node_ids, neighbor_ids (E,); layer1, layer2, ... (E, K)
 
-    A node without neighbours has gates and no arcs. An id that is named twice counts once.
+    A node without neighbours has gates and no arcs. An id that is named twice is there twice, in
+    the order of --nodes.
     """
     prepare_process(options["threads"])
     target = out_file(out or f"{what}.csv")
@@ -88,8 +91,10 @@ def explain(
     arrays |= {f"layer{number}": values for number, values in layers.items()}
     heads = range(1, 1 + max(values.shape[1] for values in layers.values()))
     header = [*ids, "layer", *(f"head{k}" for k in heads)]
-    write_result(target, arrays, header, layer_rows(list(ids.values()), layers))
-    say_written(target, f"{size}, layer {' and '.join(map(str, layers))}", inputs.notes)
+    table = layer_rows(list(ids.values()), layers)
+    notes = write_result(target, arrays, header, table, texts=len(ids), escape=escape_formulas)
+    size += f", layer {' and '.join(map(str, layers))}"
+    say_written(target, size, [*inputs.notes, *notes])
     return 0
 
 

@@ -13,10 +13,10 @@ from gaancore.training.traffic.latest import STANDS_IN, LatestMissing
 
 from .asked import open_as
 from .options import process_options
-from .out_file import writable_file
+from .out_file import Formulas, formulas_option, say_written, writable_file
 
 
-@click.command(short_help="Forecast the steps after the last row of the data.")
+@click.command()
 @click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",
@@ -36,8 +36,16 @@ from .out_file import writable_file
     help="If a sensor has fewer than half of the readings that a forecast sees: refuse, or let the "
     "mean, a line between its readings, or what training put there (keep) stand in.",
 )  # fmt: skip
+@formulas_option
 @process_options
-def forecast(run: str, out: str, start: str | None, missing: LatestMissing, **options: Any) -> int:
+def forecast(
+    run: str,
+    out: str,
+    start: str | None,
+    missing: LatestMissing,
+    escape_formulas: bool,
+    **options: Any,
+) -> int:
     """Forecast from the latest window, with the best weights of the run in folder RUN.
 
     The file has the time of each step (its number, where the data have no times) and a column for
@@ -53,21 +61,22 @@ def forecast(run: str, out: str, start: str | None, missing: LatestMissing, **op
         click.echo(f"warning: {warning}", err=True)
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
+    ids = Formulas(escape_formulas)
+    names = [ids.cell(name) for name in found.sensor_ids]
     shares = [f"read:{name}" for name in found.sensor_ids]
-    rows.writerow(["step" if found.times is None else "time", *found.sensor_ids, *shares])
+    rows.writerow(["step" if found.times is None else "time", *names, *shares])
     steps = range(1, len(found.speeds) + 1) if found.times is None else found.times
     for step, row in zip(steps, found.speeds, strict=True):
         rows.writerow([step, *(f"{x:.4f}" for x in row), *(f"{x:.4f}" for x in found.read)])
     write_whole(target, text.getvalue().encode())
     num_steps, num_sensors = found.speeds.shape
-    click.echo(f"written: {target}: {num_steps} steps of {num_sensors} sensors")
+    notes = [*found.notes, *ids.notes()]
+    say_written(target, f"{num_steps} steps of {num_sensors} sensors", notes)
     least = found.read.argmin()
     click.echo(
         f"read: {found.read.mean():.1%} of the last {opened.settings.history} readings of each "
         f"sensor, at least {found.read[least]:.1%} (sensor {found.sensor_ids[least]})"
     )
-    for note in found.notes:
-        click.echo(f"note: {note}")
     if opened.facts["kind"] == "synthetic":
         click.echo(" ".join(opened.facts["notes"]))
     return 0

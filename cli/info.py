@@ -7,27 +7,44 @@ import click
 from rich.table import Table
 
 from gaancore.tasks import TASKS, Task, choose, task_named
+from gaancore.training.choices import Layer
 
 from .options import debug_option
 from .show import Display, print_whole
 
 
-@click.command(short_help="Describe a dataset before training on it.")
+@click.command()
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
     "--task", type=click.Choice(tuple(TASKS)),
     help="The task whose reader to use.  [default: what fits DATA, else ppi]",
 )  # fmt: skip
+@click.option(
+    "--graph", metavar="FILE",
+    help="File of the roads, for speeds of sensors.  [default: found beside the speeds]",
+)  # fmt: skip
+@click.option(
+    "--sensor-ids", metavar="FILE",
+    help="File of sensor ids, likewise.  [default: found beside the speeds]",
+)  # fmt: skip
+@click.option(
+    "--start",
+    metavar="TIME",
+    help="Time of the first row, likewise.  [default: what the file says]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
 @debug_option
-def info(data: str | None, task: str | None, as_json: bool) -> int:
+def info(data: str | None, task: str | None, as_json: bool, **reading: str | None) -> int:
     """Counts, degrees, splits, features and labels of DATA, in any layout that train takes.
 
     What training would refuse is an error here too, except for nodes in no split (they count as
     neighbours only) and features that are NaN (they count as 0). Without DATA: what train would
     take.
     """
-    what, dataset = _read(data, task)
+    layers: list[Layer] = [
+        (f"--{name.replace('_', '-')}", {name: value}) for name, value in reading.items() if value
+    ]
+    what, dataset = _read(data, task, layers)
     facts = what.summarize(dataset)
     rows = {"nodes": _node_rows, "traffic": _traffic_rows}[dataset.family]
     about = {
@@ -51,12 +68,12 @@ def info(data: str | None, task: str | None, as_json: bool) -> int:
     return 0
 
 
-def _read(data: str | None, task: str | None) -> tuple[Task, Any]:
+def _read(data: str | None, task: str | None, layers: list[Layer]) -> tuple[Task, Any]:
     if task is None and data is not None:
-        chosen = choose(data, lenient=True)
+        chosen = choose(data, layers, lenient=True)
         return chosen.task, chosen.dataset
     what = task_named(task or "ppi")
-    return what, what.load(data, what.settings(("", what.lenient)))
+    return what, what.load(data, what.settings(("", what.lenient), *layers))
 
 
 def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:

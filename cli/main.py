@@ -1,39 +1,85 @@
 """`gaancore`: commands, exit codes and what an error looks like.
 
-Exit codes: 0 done, 2 the input or an option is wrong, 130 interrupted (the state is saved).
+Exit codes: 0 done, 1 a table's numbers are not the paper's, 2 the input or an option is wrong,
+3 out of memory, 130 interrupted.
 """
 
+import errno
 import re
 import sys
 import traceback
+from importlib import import_module
+from typing import Any, NoReturn
 
 import click
 
 from gaancore import __version__
-from gaancore.array import memory_shortage
 from gaancore.errors import UserError
 
-from .convert import check, convert
-from .doctor import doctor
-from .download import download_command
-from .embed import embed
-from .evaluate import evaluate
-from .explain import explain
-from .forecast import forecast
-from .info import info
-from .params import params
-from .plot import plot
-from .predict import predict
-from .reproduce import reproduce, results
-from .sample import sample
-from .synth import synth
-from .train import train
+OUT_OF_MEMORY, INTERRUPTED = 3, 130
+
+# name -> module, its object, and the line in the list of commands. A command is imported when it is
+# asked for: the libraries behind them take seconds.
+COMMANDS = {
+    "train": ("train", "train", "Train one model and write its folder."),
+    "evaluate": ("evaluate", "evaluate", "Score the best weights of a run."),
+    "predict": ("predict", "predict", "Predict every node, of a new graph too."),
+    "explain": (
+        "explain",
+        "explain",
+        "Write the gates or attention weights of a run, node by node.",
+    ),
+    "embed": ("embed", "embed", "Write the output of a hidden layer for every node."),
+    "forecast": ("forecast", "forecast", "Forecast the steps after the last row of the data."),
+    "plot": ("plot", "plot", "Draw a run: how it learned, its gates or its forecasts."),
+    "info": ("info", "info", "Describe a dataset before training on it."),
+    "download": ("download", "download_command", "Fetch a public copy of PPI or Reddit."),
+    "convert": (
+        "convert",
+        "convert",
+        "Write a dataset to disk so that it can be memory-mapped.",
+    ),
+    "check": ("convert", "check", "Compare every byte of a store with its checksums."),
+    "synth": ("synth", "synth", "Write a synthetic dataset of any size."),
+    "sample": ("sample", "sample", "How large sampled neighbourhoods grow, merged and not."),
+    "reproduce": (
+        "reproduce",
+        "reproduce",
+        "Run a table of the paper and write it beside the paper's numbers.",
+    ),
+    "results": ("reproduce", "results", "One page from the reports of reproduce."),
+    "params": ("params", "params", "Parameter counts, layer by layer, beside the paper's."),
+    "doctor": ("doctor", "doctor", "Check the installation, look for a GPU."),
+}
 
 # arguments below that an option sets under another name
 ALSO = {"shares": ("split", "split_shares"), "split": ("split_shares",), "seed": ("split_seed",)}
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """The commands above, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        return getattr(import_module(f".{module}", __package__), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # here, because click would print an empty line first
+            _interrupted()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="gaancore")
 def gaancore() -> None:
     """Gated Attention Networks on large graphs, from scratch.
@@ -55,54 +101,75 @@ def gaancore() -> None:
     gaancore reproduce main --data FOLDER      a table of the paper, beside the paper's numbers
     gaancore params                            every parameter count, beside the paper's
     gaancore doctor                            check the installation, look for a GPU
+
+    Exit codes: 0 done, 1 a table's numbers are not the paper's, 2 the input or an option is wrong,
+    3 out of memory, 130 interrupted.
     """
-
-
-gaancore.add_command(train)
-gaancore.add_command(evaluate)
-gaancore.add_command(predict)
-gaancore.add_command(explain)
-gaancore.add_command(embed)
-gaancore.add_command(forecast)
-gaancore.add_command(plot)
-gaancore.add_command(info)
-gaancore.add_command(download_command)
-gaancore.add_command(convert)
-gaancore.add_command(check)
-gaancore.add_command(synth)
-gaancore.add_command(sample)
-gaancore.add_command(reproduce)
-gaancore.add_command(results)
-gaancore.add_command(params)
-gaancore.add_command(doctor)
 
 
 def main() -> None:
     """Run a command; turn errors into one line and an exit code."""
-    debug = "--debug" in sys.argv[1:]
+    _print_any_name()
     try:
         code = gaancore.main(standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        _interrupted()
     except UserError as error:
-        if debug:
-            traceback.print_exc()
-        click.echo(f"error: {_with_option(str(error))}", err=True)
-        sys.exit(2)
+        _fail(_with_option(str(error)), 2)
     except MemoryError as error:
-        if debug:
-            traceback.print_exc()
-        shortage = memory_shortage(error)
-        click.echo(
-            f"error: out of memory ({shortage}); to train, lower --batch-size or --fanouts",
-            err=True,
-        )
-        sys.exit(2)
+        from gaancore.array import memory_shortage
+
+        _fail(f"out of memory ({memory_shortage(error)}); {_less_memory()}", OUT_OF_MEMORY)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        _fail(f"out of memory ({error}); {_less_memory()}", OUT_OF_MEMORY)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_any_name() -> None:
+    """Let a terminal or pipe that is not UTF-8 show escapes for the letters that it lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _interrupted() -> NoReturn:
+    click.echo("interrupted", err=True)
+    sys.exit(INTERRUPTED)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    """End with one line, after the traceback of the error at hand if it was asked for."""
+    if "--debug" in sys.argv[1:]:
+        traceback.print_exc()
+    click.echo(f"error: {message}", err=True)
+    sys.exit(code)
+
+
+def _less_memory() -> str:
+    """What to do where memory does not suffice; only options that the command has."""
+    there = [
+        name for name in ("--batch-size", "--fanouts", "--jobs") if name in _options().values()
+    ]
+    if there:
+        return f"lower {' or '.join(there)}"
+    return "close other programs, or use a machine with more memory"
+
+
+def _options() -> dict[str, str]:
+    """The options of the command that was called, by the arguments that they set."""
+    name = next(iter(sys.argv[1:]), "")
+    command = gaancore.get_command(click.Context(gaancore), name)
+    options = {}
+    for parameter in command.params if command else ():
+        if isinstance(parameter, click.Option):
+            for argument in (parameter.name, *ALSO.get(parameter.name or "", ())):
+                options[argument or ""] = parameter.opts[-1]
+    return options
 
 
 def _with_option(message: str) -> str:
@@ -110,11 +177,6 @@ def _with_option(message: str) -> str:
 
     What lies below the command line names arguments, because a Python user has no options.
     """
-    command = gaancore.commands.get(next(iter(sys.argv[1:]), ""))
-    options = {}
-    for parameter in command.params if command else ():
-        if isinstance(parameter, click.Option):
-            for name in (parameter.name, *ALSO.get(parameter.name or "", ())):
-                options[name] = parameter.opts[-1]
+    options = _options()
     message = re.sub(r"^\w+(?=: )", lambda found: options.get(found[0], found[0]), message)
     return re.sub(r"\((\w+)\)", lambda found: f"({options.get(found[1], found[1])})", message)

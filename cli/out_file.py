@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ from gaancore.system.disk import writing_whole
 from gaancore.system.paths import user_path
 
 KINDS = (".csv", ".npz")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
 ROWS_AT_A_TIME = 16_384  # of a table, turned into text
 
 
 def out_file(name: str) -> Path:
     """See `writable_file`. Raises SettingsError also unless the name ends in .csv or .npz."""
     path = user_path(name)
-    if path.suffix not in KINDS:
+    if path.suffix.lower() not in KINDS:
         raise SettingsError(f"--out: {path}: expected a name that ends in .csv or .npz")
     return writable_file(name)
 
@@ -47,22 +48,73 @@ def writable_file(name: str, option: str = "--out", *, make_folder: bool = False
     return path
 
 
+def formulas_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--escape-formulas`, for commands that write ids and names to a .csv."""
+    return click.option(
+        "--escape-formulas", is_flag=True,
+        help="In a .csv, put an apostrophe before ids and names that begin with = + - or @, so "
+        "that a spreadsheet shows them and does not compute them.  [default: as they are]",
+    )(command)  # fmt: skip
+
+
 def write_result(
     path: Path,
     arrays: Mapping[str, np.ndarray],
     header: Sequence[str],
     rows: Iterable[Sequence[object]],
-) -> None:
-    """Write an .npz of `arrays`, or a .csv of `header` and `rows`, whole or not at all."""
+    *,
+    texts: int = 1,
+    escape: bool = False,
+) -> list[str]:
+    """Write an .npz of `arrays`, or a .csv of `header` and `rows`, whole or not at all.
+
+    texts  : how many of the first cells of a row are ids and names; the others are numbers.
+    escape : put an apostrophe before the ids and names that a spreadsheet would compute. By default
+             they are written as they are, so that the table can be joined with the data again.
+    Returns a note if there are such cells.
+    """
     with writing_whole(path) as file:
-        if path.suffix == ".npz":
+        if path.suffix.lower() == ".npz":
             np.savez(file, **dict[str, Any](arrays))
-            return
+            return []
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(header)
-        table.writerows(rows)
+        found = Formulas(escape)
+        table.writerow(map(found.cell, header))
+        for row in rows:
+            table.writerow([*map(found.cell, row[:texts]), *row[texts:]])
         text.detach()
+    return found.notes()
+
+
+class Formulas:
+    """Counts the cells that a spreadsheet would compute; escapes them if that is asked for."""
+
+    def __init__(self, escape: bool) -> None:
+        self.escape, self.count, self.first = escape, 0, ""
+
+    def cell(self, value: object) -> object:
+        if not isinstance(value, str) or not value.startswith(FORMULA) or _is_number(value):
+            return value
+        self.first = self.first or value
+        self.count += 1
+        return f"'{value}" if self.escape else value
+
+    def notes(self) -> list[str]:
+        if not self.count:
+            return []
+        cells = f"{self.count:,} ids or names begin like a formula, first {self.first!r}"
+        if self.escape:
+            return [f"{cells}; an apostrophe stands before each"]
+        return [f"{cells}; before you open the file in a spreadsheet, use --escape-formulas"]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def layer_rows(

@@ -15,7 +15,7 @@ from .show import Display, print_whole
 PAPERS = tuple(name for name, task in TASKS.items() if task.of_paper)
 
 
-@click.command(short_help="Parameter counts, layer by layer, beside the paper's.")
+@click.command()
 @click.option("--task", type=click.Choice(PAPERS), help="[default: all]")
 @click.option("--model", type=click.Choice(MODELS), help="[default: all]")
 @click.option(

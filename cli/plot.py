@@ -13,7 +13,7 @@ from .asked import expect_asked_of
 from .options import process_options
 
 
-@click.command(short_help="Draw a run: how it learned, its gates or its forecasts.")
+@click.command()
 @click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",

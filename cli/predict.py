@@ -11,18 +11,21 @@ from gaancore.trained.nodes import Predictions
 
 from .asked import graph_options, open_classifier
 from .options import process_options
-from .out_file import out_file, say_written, write_result
+from .out_file import formulas_option, out_file, say_written, write_result
 
 
-@click.command(short_help="Predict every node, of a new graph too.")
+@click.command()
 @graph_options
 @click.option(
     "--out", metavar="FILE", default="predictions.csv", show_default=True,
     help="A .csv with a row for each node, or an .npz with node_ids, probabilities and "
     "class_names.",
 )  # fmt: skip
+@formulas_option
 @process_options
-def predict(run: str, data: str | None, nan: Nan | None, out: str, **options: Any) -> int:
+def predict(
+    run: str, data: str | None, nan: Nan | None, out: str, escape_formulas: bool, **options: Any
+) -> int:
     """Predict every node, under its own id, with the best weights of the run in folder RUN.
 
     The .csv has a row for each node. `predicted` is its most likely class, or all labels that are
@@ -44,9 +47,10 @@ def predict(run: str, data: str | None, nan: Nan | None, out: str, **options: An
     named = opened.classifier.class_names is not None
     called = [f"p:{name}" if named else f"p{name}" for name in found.class_names]
     rows = _rows(found, ";" if named else " ")
-    write_result(target, arrays, ["node_id", "predicted", *called], rows)
+    header = ["node_id", "predicted", *called]
+    notes = write_result(target, arrays, header, rows, texts=2, escape=escape_formulas)
     nodes, classes = found.probabilities.shape
-    say_written(target, f"{nodes:,} nodes, {classes:,} probabilities each", found.notes)
+    say_written(target, f"{nodes:,} nodes, {classes:,} probabilities each", [*found.notes, *notes])
     return 0
 
 

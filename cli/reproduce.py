@@ -26,7 +26,7 @@ OUT = "reproduced"
 EXIT_CODES = {"done": 0, "unequal": 1, "failed": 2, "interrupted": 130}
 
 
-@click.command(short_help="Run a table of the paper and write it beside the paper's numbers.")
+@click.command()
 @click.argument("table", type=click.Choice(tuple(TABLES)))
 @click.option(
     "--task", type=click.Choice(tuple(TASKS)),
@@ -137,7 +137,7 @@ def _say_written(paths: Sequence[Path]) -> None:
         click.echo(f"written: {path}")
 
 
-@click.command(short_help="One page from the reports of reproduce.")
+@click.command()
 @click.argument("folders", metavar="OUT...", nargs=-1, required=True)
 @click.option("--to", metavar="FILE", default="docs/results.md", show_default=True)
 def results(folders: tuple[str, ...], to: str) -> int:

@@ -17,13 +17,15 @@ from .show import Display, print_whole, progress_bar
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
 
-@click.command(short_help="How large sampled neighbourhoods grow, merged and not.")
+@click.command()
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
     "--task", type=click.Choice(("reddit", "ppi", "labels", "classes")),
     help="The task whose reader to use.  [default: what fits DATA, else reddit]",
 )  # fmt: skip
-@click.option("--fanouts", default=PAPER_FANOUTS, show_default=True, help="-1: all neighbours.")
+@click.option(
+    "--fanouts", default=PAPER_FANOUTS, show_default=True, help="-1 or all: all neighbours."
+)
 @click.option(
     "--seeds", "num_seeds", type=click.IntRange(1), default=PAPER_SEEDS, show_default=True,
     help="Nodes to start from, drawn at random.",

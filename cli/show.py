@@ -1,4 +1,4 @@
-"""What a run looks like on a terminal; nothing moves where there is none."""
+"""What a run looks like on a terminal; where there is none, lines stand for what moves."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from rich.table import Table
 
 from gaancore.reproduce.plan import TableRun
 from gaancore.tasks.begin import Begun
-from gaancore.training.progress import Watcher
+from gaancore.training.progress import Watcher, doubts_of_log
 from gaancore.training.run_folder import RunFolder
 
 
@@ -28,10 +28,10 @@ class Display:
     def __init__(self, quiet: bool) -> None:
         self.console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
         self.quiet = quiet
-        self.bar = Progress(
+        self.bar = Progress(  # at most 78 columns
             TextColumn("epoch {task.fields[epoch]:.0f}"),
-            BarColumn(bar_width=24),
-            TextColumn("loss {task.fields[loss]:.4f}  {task.fields[validated]}"),
+            BarColumn(bar_width=10),
+            TextColumn("loss {task.fields[loss]:.4g}  {task.fields[validated]}"),
             TimeElapsedColumn(),
             TextColumn("eta"),
             TimeRemainingColumn(),
@@ -65,11 +65,14 @@ class Display:
             )
 
         def on_validation(line: dict[str, Any]) -> None:
-            self.bar.update(
-                self.task,
-                validated=f"{self.words.validated(line)}  lr {line['lr']:.2g}  "
-                f"{line['edges_per_second'] / 1e6:.1f} M edges/s",
-            )
+            validated = self.words.validated(line)
+            self.bar.update(self.task, validated=validated.partition("  ")[0])
+            if not self.quiet and not self.console.is_terminal:
+                self.say(
+                    f"epoch {line['epoch']:.4g}: loss {line['loss']:.4g}  {validated}  "
+                    f"lr {line['lr']:.2g}  {line['edges_per_second'] / 1e6:.1f} M edges/s  "
+                    f"{line['seconds']:.0f} s"
+                )
 
         return Watcher(on_step, on_validation, stop_requested)
 
@@ -102,13 +105,13 @@ class Display:
             f"{_memory(folder)}peak {record['peak_rss_mb']:.0f} MB"
         )
         self.say(f"written: {folder.record_file}")
-        for doubt in self.words.doubts(record):
+        for doubt in [*self.words.doubts(record), *doubts_of_log(folder.read_log())]:
             self.say(doubt)
 
 
 def score_table(words: Any, scores: dict[str, dict[str, Any]]) -> Table:
     """A line for each thing that was scored, as `words` (of a task) has it."""
-    table = Table(*words.columns(scores), caption=words.CAPTION)
+    table = Table(*words.columns(scores), caption=words.caption(scores))
     for name, found in scores.items():
         table.add_row(name, *words.cells(found))
     return table
@@ -192,7 +195,7 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
 
 def _memory(folder: RunFolder) -> str:
     """How the memory in use has grown since the second validation."""
-    held = [line["rss_mb"] for line in folder.read_log()]
+    held = [line["rss_mb"] for line in folder.read_log() if "rss_mb" in line]
     if len(held) < 3:
         return ""
     return f"memory {held[1]:.0f} MB after the second validation, {held[-1]:.0f} MB at the end, "

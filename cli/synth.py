@@ -10,7 +10,7 @@ from .options import debug_option, quiet_option
 from .show import progress_bar
 
 
-@click.group(short_help="Write a synthetic dataset of any size.")
+@click.group()
 def synth() -> None:
     """Write synthetic data to a store: to try sizes and speeds, not to compare scores."""
 

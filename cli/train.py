@@ -21,7 +21,7 @@ from .options import (
 from .show import Display
 
 
-@click.command(short_help="Train one model and write its folder.")
+@click.command()
 @click.option(
     "--task", type=click.Choice(tuple(TASKS)),
     help="ppi, reddit, metr-la: the paper's. classes (one class a node), labels (several) and "

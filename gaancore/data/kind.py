@@ -35,7 +35,7 @@ def look(path: str | os.PathLike[str]) -> DataKind:
     expect_path(source)
     if source.is_dir():
         there = f"the folder holds {listing(source)}"
-    elif source.suffix == ".npz":
+    elif source.suffix.lower() == ".npz":
         there = f"its arrays are {', '.join(npz_names(source)) or 'none'}"
     else:
         there = f"this is a file of another kind ({source.suffix or 'no ending'})"

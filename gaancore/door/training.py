@@ -18,7 +18,7 @@ from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.trained.nodes import NodeRun
 from gaancore.trained.traffic import TrafficRun
 from gaancore.training.choices import Layer, read_config
-from gaancore.training.progress import RunInterrupt, Watcher
+from gaancore.training.progress import RunInterrupt, Watcher, doubts_of_log
 from gaancore.training.record import LogLine
 
 # Settings that say how files are read: of data in memory it is too late for them
@@ -113,7 +113,8 @@ def train(
         f"{begun.task.words.result(record)}; best epoch {record['best_epoch']:g}, "
         f"{record['seconds']:.1f} s; written: {begun.run.folder.path}"
     )
-    for doubt in begun.task.words.doubts(record):
+    log = begun.run.folder.read_log()
+    for doubt in [*begun.task.words.doubts(record), *doubts_of_log(log)]:
         say(doubt)
     opened = begun.task.opened(begun.run.folder, begun.run.device)
     opened.dataset = begun.run.dataset

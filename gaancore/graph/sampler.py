@@ -3,7 +3,6 @@
 The rule is the paper's, S_l and B_l are its symbols: the sizes in its Table 1 follow from it.
 """
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,8 +26,7 @@ def sample_blocks(
     of min(|N_i|, fanouts[l]) of its incoming edges; B_{l+1} is B_l, in its order, followed
     by the nodes that are new, in the order met. Nodes and steps draw independently.
 
-    seeds   : node ids, or a bool mask (N,). None at all gives blocks without rows. A repeated
-              node is kept once, at its first place, with a UserWarning.
+    seeds   : distinct node ids, or a bool mask (N,). None at all gives blocks without rows.
     fanouts : S_1, S_2, ..., one per layer, nearest to the seeds first; -1 takes all neighbours,
               0 takes none.
     seed    : 0 <= seed < 2^64. The result is a pure function of the arguments: the same bits for
@@ -39,7 +37,8 @@ def sample_blocks(
     destinations, which are blocks[i + 1].src_ids; blocks[0].src_ids are the feature rows to fetch.
     A row taken whole keeps CSR order, any other the order in which Floyd's algorithm draws.
     Memory follows the edges drawn, never the size of the graph.
-    Raises GraphError for a bad node, fan-out or seed.
+    Raises GraphError for a bad node, fan-out or seed, and for a node that is named twice: its
+    merged block has one row for it, so rows would no longer be those of `seeds`.
 
     >>> from gaancore.graph import CSRGraph, sample_blocks
     >>> graph = CSRGraph.from_edges([0, 2, 1], [1, 1, 2], num_nodes=3, duplicates="merge")
@@ -51,7 +50,7 @@ def sample_blocks(
     key = key_of("sample_blocks: seed", seed)
     dst_ids = node_ids("sample_blocks: seeds", seeds, graph.num_nodes, repeats=True)
     if merge:
-        dst_ids = _once_each(dst_ids)
+        dst_ids = _distinct(dst_ids)
     blocks = []
     for step, fanout in enumerate(counts):
         indptr, neighbours = _neighbours(graph, dst_ids, fanout, key, step)
@@ -84,12 +83,12 @@ def drop_edges(block: Block, rate: float, *, seed: int) -> Block:
     return Block(indptr, read_only(block.indices[kept]), block.num_src, block.src_ids)
 
 
-def _once_each(seeds: np.ndarray) -> np.ndarray:
+def _distinct(seeds: np.ndarray) -> np.ndarray:
     distinct, _ = merge_ids(np.empty(0, np.int64), seeds, seeds.size)
     if repeats := seeds.size - distinct.size:
-        warnings.warn(
-            f"sample_blocks: seeds: {repeats} of {seeds.size} repeat a node; each is kept once",
-            stacklevel=3,
+        raise GraphError(
+            f"sample_blocks: seeds: {repeats} of {seeds.size} repeat a node; name each once, or "
+            "use merge=False"
         )
     return read_only(distinct)
 

@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 from gaancore.errors import SettingsError
-from gaancore.plots.picture import save_figure
+from gaancore.plots.picture import literal, save_figure
+from gaancore.system.paths import file_names
 from gaancore.training.traffic.forecaster import SpeedForecaster
 from gaancore.training.traffic.scorer import ForecastScorer
 
 SHOWN_STEPS = 288  # of forecast against truth: a day of METR-LA
+UNIT = "in the data's unit"
 
 
 def draw_plots(
@@ -28,20 +31,23 @@ def draw_plots(
     ids = scorer.dataset.sensor_ids
     for sensor in sensors:
         if sensor not in ids:
-            raise SettingsError(f"{sensor}: no such sensor; known: {', '.join(ids[:6])}, ...")
+            first = ", ".join(ids[:6]) + (", ..." if len(ids) > 6 else "")
+            raise SettingsError(
+                f"sensors: no sensor {sensor!r}; the data have {len(ids):,}: {first}"
+            )
+    names = file_names(ids)  # of all, so that a sensor's name does not depend on what else is drawn
     starts = scorer.starts("test")
     predicted = _predictions(forecaster, scorer, starts)
     figures = {
-        f"forecast-{sensor}": _against_truth(scorer, starts, predicted, ids.index(sensor))
+        f"forecast-{names[sensor]}": _against_truth(scorer, starts, predicted, ids.index(sensor))
         for sensor in sensors
     }
     figures["error-by-step"] = _by_step(forecaster, scorer)
     if scorer.dataset.time_of_day is not None:
         figures["error-by-hour"] = _by_hour(scorer, starts, predicted)
-    if scorer.dataset.kind == "synthetic":
-        for figure in figures.values():
-            (axes,) = figure.axes
-            axes.set_title(f"{axes.get_title()}, SYNTHETIC data")
+    for figure in figures.values():
+        (axes,) = figure.axes
+        axes.set_title(f"{axes.get_title()}\n{_of_what(scorer)}", fontsize="medium")
     saved = (save_figure(figure, folder / f"{name}.png") for name, figure in figures.items())
     return [path for paths in saved for path in paths]
 
@@ -71,8 +77,16 @@ def _against_truth(
         shown_now = shown < rows[-1] + 1
         x = shown[shown_now] if data.times is None else at[shown[shown_now]]
         axes.plot(x, predicted[step - 1, shown_now, sensor], label=f"{minutes} min ahead")
-    axes.set(title=f"sensor {data.sensor_ids[sensor]}", ylabel="speed", xlabel="time")
-    axes.legend()
+    name, first_day = literal(data.sensor_ids[sensor]), "first day of the test part"
+    axes.set(title=f"sensor {name}, {first_day}", ylabel=f"speed, {UNIT}")
+    if data.times is None:
+        axes.set_xlabel(f"row of the data ({data.step / 60:g} minutes each)")
+    else:
+        axes.set_xlabel("time")
+        locator = AutoDateLocator(maxticks=8)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    figure.legend(loc="outside right upper", frameon=False)
     return figure
 
 
@@ -84,7 +98,7 @@ def _by_step(forecaster: SpeedForecaster, scorer: ForecastScorer) -> Figure:
         errors = scorer.errors(predict, "test")
         mae = [errors.at(step + 1).mae for step in range(scorer.settings.horizon)]
         axes.plot(minutes, [np.nan if e is None else e for e in mae], marker="o", label=name)
-    axes.set(xlabel="minutes ahead", ylabel="MAE", title="error by horizon, test part")
+    axes.set(xlabel="minutes ahead", ylabel=f"MAE, {UNIT}", title="error by horizon, test part")
     axes.legend()
     return figure
 
@@ -103,6 +117,13 @@ def _by_hour(scorer: ForecastScorer, starts: np.ndarray, predicted: np.ndarray) 
         count = np.bincount(hour[step - 1], valid[step - 1].sum(axis=1), 24)
         mae = np.divide(total, count, out=np.full(24, np.nan), where=count > 0)
         axes.plot(np.arange(24), mae, marker="o", label=f"{minutes} min ahead")
-    axes.set(xlabel="hour of the day", ylabel="MAE", title="error by hour, test part")
+    axes.set(xlabel="hour of the day", ylabel=f"MAE, {UNIT}", title="error by hour, test part")
     axes.legend()
     return figure
+
+
+def _of_what(scorer: ForecastScorer) -> str:
+    s, data = scorer.settings, scorer.dataset
+    path = data.path or "data from memory"
+    kind = "SYNTHETIC data" if data.kind == "synthetic" else literal(Path(path).name)
+    return f"{s.model}, variant {s.variant}, seed {s.seed}, {s.task}: {kind}"

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gaancore.plots.picture import COLOURS, save_figure
+from gaancore.plots.picture import COLOURS, epoch_axis, literal, save_figure
 from gaancore.training.nodes.heads.of_test import CLOSED, OPEN, HeadsOfTest
 
 BARS = "dot: median, bar: quartiles"
@@ -61,7 +61,7 @@ def of_nodes(heads: HeadsOfTest, positions: np.ndarray) -> Figure:
     figure, panels = _panels(heads.gates, height=1.6 + 0.3 * positions.size, cell=0.46)
     data = heads.dataset
     names = [
-        f"{data.node_ids[row]}  ({degree})"
+        f"{literal(data.node_ids[row])}  ({degree})"
         for row, degree in zip(heads.rows[positions], heads.degrees[positions], strict=True)
     ]
     for number, (axes, gates) in enumerate(zip(panels, heads.gates, strict=True), start=1):
@@ -76,7 +76,7 @@ def of_nodes(heads: HeadsOfTest, positions: np.ndarray) -> Figure:
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylabel("test node (number of neighbours)")
     figure.colorbar(image, ax=list(panels), label="gate $g_i^k$", fraction=0.04)
-    figure.suptitle(f"gates of {len(names)} test nodes\n{_of_what(heads)}")
+    _title(figure, f"gates of {len(names)} test nodes", heads)
     return figure
 
 
@@ -88,7 +88,7 @@ def by_head(heads: HeadsOfTest) -> Figure:
         for border in (CLOSED, OPEN):
             axes.axhline(border, color="0.6", lw=0.8, ls=":")
     panels[0].set(ylabel="gate $g_i^k$", ylim=(-0.02, 1.02))
-    figure.suptitle(f"gates of all {heads.rows.size:,} test nodes\n{_of_what(heads)}")
+    _title(figure, f"gates of all {heads.rows.size:,} test nodes", heads)
     figure.supxlabel(f"{BARS}; dotted: {CLOSED} and {OPEN}", fontsize="small")
     return figure
 
@@ -101,7 +101,7 @@ def entropy_by_head(heads: HeadsOfTest) -> Figure:
         axes.axhline(1, color="0.6", lw=0.8, ls=":")
     panels[0].set(ylabel="attention entropy / log degree", ylim=(-0.02, 1.05))
     count = int((heads.degrees > 1).sum())
-    figure.suptitle(f"attention of {count:,} test nodes\n{_of_what(heads)}")
+    _title(figure, f"attention of {count:,} test nodes", heads)
     figure.supxlabel(f"1: all neighbours alike, 0: one alone; {BARS}", fontsize="small")
     return figure
 
@@ -111,7 +111,7 @@ def in_training(heads: HeadsOfTest, log: Sequence[dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(1.5 + 3.8 * len(heads.gates), 5.6), layout="constrained")
     panels = figure.subplots(2, len(heads.gates), sharex=True, sharey="row", squeeze=False)
     epochs = [line["epoch"] for line in log]
-    best = max(line["epoch"] for line in log if line["best"])
+    best = [line["epoch"] for line in log if line["best"]][-1:]  # of a log in part there is none
     for layer in range(len(heads.gates)):
         for row, name in enumerate(("mean", "std")):
             axes = panels[row, layer]
@@ -122,16 +122,18 @@ def in_training(heads: HeadsOfTest, log: Sequence[dict[str, Any]]) -> Figure:
                     MARKS[head // len(COLOURS) % len(MARKS)],
                 )
                 axes.plot(epochs, line, color=colour, marker=mark, ms=2.5, lw=1.2, label=head + 1)
-            axes.axvline(best, color="0.6", lw=0.8, ls=":")
+            for epoch in best:
+                axes.axvline(epoch, color="0.6", lw=0.8, ls=":")
             axes.grid(color="0.93")
         panels[0, layer].set_title(f"layer {layer + 1}")
         panels[1, layer].set_xlabel("epoch")
+        epoch_axis(panels[1, layer], epochs[-1])
     panels[0, 0].set_ylabel("mean gate over validation nodes")
     panels[1, 0].set_ylabel("std over validation nodes")
     widest = max(range(len(heads.gates)), key=lambda i: heads.gates[i].shape[1])
     handles, labels = panels[0, widest].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right upper", title="head", frameon=False)
-    figure.suptitle(f"gates in training (dotted: the weights that were kept)\n{_of_what(heads)}")
+    _title(figure, "gates in training (dotted: the weights that were kept)", heads)
     return figure
 
 
@@ -160,8 +162,10 @@ def _violins(axes: Axes, values: np.ndarray, layer: int) -> None:
     axes.set(title=f"layer {layer}", xlabel="head", xlim=(centre - half, centre + half))
 
 
-def _of_what(heads: HeadsOfTest) -> str:
+def _title(figure: Figure, what: str, heads: HeadsOfTest) -> None:
+    """What is shown, and of which run on which data."""
     s, data = heads.classifier.settings, heads.dataset
     path = data.path or "data from memory"
     kind = "SYNTHETIC data" if data.kind == "synthetic" else path.rpartition("/")[2]
-    return f"GaAN, variant {s.variant}, seed {s.seed}, {s.task}: {kind}"
+    of_what = f"GaAN, variant {s.variant}, seed {s.seed}, {s.task}: {literal(kind)}"
+    figure.suptitle(f"{what}\n{of_what}", fontsize="medium")

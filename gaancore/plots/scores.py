@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from gaancore.plots.picture import COLOURS, save_figure
+from gaancore.plots.picture import COLOURS, literal, save_figure
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -33,7 +33,7 @@ def score_chart(
             )
         if row["paper"] is not None:
             axes.plot(row["paper"], place, "D", mfc="none", mec=COLOURS[1], ms=8, zorder=2)
-    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.set_yticks(range(len(rows)), [literal(row["name"]) for row in rows])
     axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
     axes.set(title=title, xlabel=ylabel)
     axes.margins(x=0.08)

@@ -206,4 +206,5 @@ class TrainedTable:
         pictures = draw_report(report, self.runs, asked.out)
         if asked.table == "gates":
             report["gates"] = draw_gates(self.runs, self.dataset, asked.out)
+            pictures += [asked.out / "gates.png"] if report["gates"] else []
         return report, pictures

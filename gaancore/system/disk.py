@@ -3,6 +3,8 @@
 import fcntl
 import json
 import os
+import re
+import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +15,7 @@ import numpy as np
 
 from gaancore.errors import DataError
 
+LEFT_FOR = 60.0  # seconds after which a half-written file that nobody holds is left over
 FETCH = "fetch or export the file again"
 
 
@@ -26,16 +29,20 @@ def write_whole(path: Path, content: bytes) -> None:
 def writing_whole(path: Path) -> Iterator[BinaryIO]:
     """A file beside `path` to write to; at the end it is flushed to the disk and renamed to it.
 
-    Whatever happens, `path` is the old file or the new one. Raises DataError if it cannot be
-    written (the disk is full, say); the old file is then untouched and nothing is left beside it.
+    Whatever happens, `path` is the old file or the new one. What somebody who was killed has left
+    beside it is removed. Raises DataError if it cannot be written (the disk is full, say); the old
+    file is then untouched and nothing is left beside it.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
+        _remove_leftovers(path)
         with temporary.open("wb") as file:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+            temporary.replace(path)
     except OSError as error:
         raise DataError(
             f"{path}: cannot be written ({error.strerror}); what was there before is untouched"
@@ -43,6 +50,20 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):  # gone after the rename; never there if it could not be opened
             temporary.unlink()
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the files beside `path` that nobody writes to any longer: whoever did was killed.
+
+    Files of the last minute stay, because between opening and locking one it looks left over.
+    """
+    name = re.compile(re.escape(path.name) + r"\.\d+\.part")
+    with suppress(OSError):  # a folder that cannot be listed
+        for part in [part for part in path.parent.iterdir() if name.fullmatch(part.name)]:
+            with suppress(OSError), part.open("rb") as file:  # somebody writes, or without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if time.time() - part.stat().st_mtime > LEFT_FOR:
+                    part.unlink()
 
 
 def write_json(path: Path, content: Any) -> None:

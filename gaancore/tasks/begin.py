@@ -127,7 +127,24 @@ def resume(
     run = what.run(settings, dataset, folder, device, prefetch)
     expect_same_data(folder.path, facts, run.data_facts)
     run.resume()
+    lines = []
+    if lost := folder.lost_lines(run.progress.best_step):
+        lines.append(lost)
     if asked.epochs != settings.epochs:
         run.set_epochs(asked.epochs)
-    unknown = not_compared(facts)
-    return Begun(run, what, (f"note: {unknown}",) if unknown else ())
+    elif folder.record_file.exists():
+        lines.append(_complete(run))
+    if unknown := not_compared(facts):
+        lines.append(f"note: {unknown}")
+    return Begun(run, what, tuple(lines))
+
+
+def _complete(run: Run) -> str:
+    """What to tell of a run that had ended before it was resumed."""
+    done = f"{run.progress.step / run.steps_per_epoch:g} epochs"
+    if run.schedule.stopped:
+        return f"the run is complete: it stopped early, after {done}; nothing is left to train"
+    return (
+        f"the run is complete: its {done} are done, nothing is left to train; with a larger number "
+        "of epochs it goes on"
+    )

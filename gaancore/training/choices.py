@@ -4,6 +4,7 @@ A task's settings are a frozen dataclass; these functions know none of them.
 """
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from importlib import resources
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -12,24 +13,27 @@ from gaancore.errors import SettingsError, expect_choice
 from gaancore.system.paths import user_path
 
 Layer = tuple[str, dict[str, Any]]  # what to blame in an error, and {setting: value}
+NO_WORDS: Mapping[str, Any] = {}
 AnySettings = TypeVar("AnySettings", bound=Any)  # a frozen dataclass of one task's settings
 
 
 def with_changes(settings: AnySettings, *layers: Layer) -> AnySettings:
     """`settings` with values replaced; strings are read as the field's type.
 
+    A field may name words that stand for numbers, in the `words` of its metadata.
     layers : (what to blame in an error, such as a file name; {setting: value}); where two name the
              same setting, the later one wins. Only what comes out at the end has to be valid.
     Raises SettingsError for a name or value that is not valid.
     """
-    known = {f.name: f.default for f in fields(settings)}
+    known = {f.name: f for f in fields(settings)}
     values: dict[str, Any] = {}
     blame: dict[str, str] = {}
     for where, changes in layers:
         for name, value in changes.items():
             if name not in known:
                 raise SettingsError(f"{where}: {name}: no such setting; known: {', '.join(known)}")
-            values[name] = _convert(where, name, value, known[name])
+            meaning = known[name].metadata.get("words", {})
+            values[name] = _convert(where, name, value, known[name].default, meaning)
             blame[name] = where
     try:
         return replace(settings, **values)
@@ -100,13 +104,18 @@ def expect_rates(settings: Any) -> None:
         )
 
 
-def _convert(where: str, name: str, value: Any, default: Any) -> Any:
-    """`value` as something of the type of `default`; a tuple's elements as its first one."""
+def _convert(
+    where: str, name: str, value: Any, default: Any, words: Mapping[str, Any] = NO_WORDS
+) -> Any:
+    """`value` as something of the type of `default`; a tuple's elements as its first one. `words`
+    stand for numbers."""
     kind = type(default)
+    if isinstance(value, str) and kind is not tuple:
+        value = words.get(value.strip(), value)
     try:
         if kind is tuple:
             parts = value.split(",") if isinstance(value, str) else value
-            return tuple(_convert(where, name, part, default[0]) for part in parts)
+            return tuple(_convert(where, name, part, default[0], words) for part in parts)
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError
         if kind is str and not isinstance(value, str | int | float):

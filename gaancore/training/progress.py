@@ -1,6 +1,6 @@
 """How far a run is, what it reports, and how it is asked to stop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +35,23 @@ class Validation(NamedTuple):
     score: float
     scores: dict[str, Any]
     logged: dict[str, Any]
+
+
+def doubts_of_log(log: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a reader of a run's log should know: a list with a warning if its loss grew by 5 %.
+
+    The training loss of scheduled sampling may grow as the truth is withdrawn, so a run whose log
+    has a `teacher_probability` that fell is not judged by it.
+    """
+    if len(log) < 2 or log[-1].get("teacher_probability") != log[0].get("teacher_probability"):
+        return []
+    first, last = log[0]["loss"], log[-1]["loss"]
+    if not last > 1.05 * first:
+        return []
+    return [
+        f"warning: the training loss at the end, {last:.4g}, is above the first one, {first:.4g}: "
+        "the run did not learn; lower the learning rate (lr)"
+    ]
 
 
 class RunInterrupt(Exception):  # noqa: N818 (asked for, not an error)

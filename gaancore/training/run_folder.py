@@ -20,6 +20,10 @@ from gaancore.system.disk import hold, read_json, read_json_lines, write_json, w
 from gaancore.training.record import SCHEMA, SettingsFile
 
 REMEDY = "take the file from a copy of the run, or train again"
+# what every line of the log has, and of which type
+IN_LOG: dict[str, Any] = {
+    "step": int, "epoch": int | float, "loss": int | float, "validation": dict, "best": bool,
+}  # fmt: skip
 NAMES = ("sensor_ids", "class_names", "feature_names")  # in the data of a run, where there are any
 
 
@@ -137,5 +141,28 @@ class RunFolder:
         write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
 
     def read_log(self) -> list[Any]:
-        """The lines so far. Raises DataError if they cannot be read."""
-        return read_json_lines(self.log_file, REMEDY) if self.log_file.exists() else []
+        """The lines so far, none if there is no log.
+
+        Raises DataError, naming the line, if they cannot be read or one lacks what each has.
+        """
+        log = read_json_lines(self.log_file, REMEDY) if self.log_file.exists() else []
+        for number, line in enumerate(log, start=1):
+            for name, kinds in IN_LOG.items():
+                if not isinstance(line.get(name), kinds):
+                    what = (
+                        f"line {number}: {name}: got {line[name]!r}"
+                        if name in line
+                        else (f"line {number}: no {name}")
+                    )
+                    raise DataError(f"{self.log_file}: {what}; {REMEDY}")
+        return log
+
+    def lost_lines(self, best_step: int) -> str | None:
+        """What to tell if the log does not reach back to a validation that the state knows of."""
+        steps = {line["step"] for line in self.read_log()}
+        if not best_step or best_step in steps:
+            return None
+        return (
+            f"note: {self.log_file}: the line of step {best_step}, the best so far, is gone; the "
+            "run goes on with the same bits, but pictures of its training lack what is gone"
+        )

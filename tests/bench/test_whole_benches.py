@@ -117,3 +117,13 @@ def test_what_a_trick_replaces_must_be_there():
 
     with pytest.raises(AttributeError, match="no attribute 'gone'"):
         tricks.replace(tricks.pieces, "gone", None)
+
+
+@pytest.mark.parametrize("script", ["sampler.py", "reddit_epoch.py"])
+def test_a_folder_that_is_no_store_is_refused_in_one_line(tmp_path, script):
+    for folder in (tmp_path / "nowhere", tmp_path):
+        done = subprocess.run(
+            [sys.executable, str(BENCH / script), str(folder)], capture_output=True, text=True
+        )
+        words = "no store here; write one with gaancore convert or synth"
+        assert (done.returncode, done.stderr) == (2, f"{folder}: {words}\n")

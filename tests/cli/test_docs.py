@@ -14,6 +14,7 @@ from pages import CHECKOUT, FENCE, NAMES, TEXTS, fenced, prose
 from scipy.stats import norm
 
 FOLDERS = ("gaancore", "cuda", "bench", "cli", "tests", "docs", ".ci")
+CONTEXT = click.Context(program)
 # What follows these words does not parse: they stand for something else.
 STAND_FOR = {"TABLE": "main"}
 
@@ -36,7 +37,8 @@ def commands_of(page: str) -> Iterator[list[str]]:
 @pytest.mark.parametrize("page", NAMES)
 def test_every_command_is_one_that_the_program_takes(page):
     for name, *arguments in commands_of(page):
-        command = program.commands[name]
+        command = program.get_command(CONTEXT, name)
+        assert command is not None, name
         if not arguments or arguments == ["--help"]:
             continue  # it is only spoken of
         arguments = [STAND_FOR.get(argument, argument) for argument in arguments]
@@ -52,13 +54,10 @@ def test_commands_are_found_on_the_pages_that_are_about_them():
 
 
 def test_every_option_that_is_spoken_of_is_one_of_a_command():
+    commands = {name: program.get_command(CONTEXT, name) for name in program.list_commands(CONTEXT)}
     known = {
         option
-        for command in [
-            program,
-            *program.commands.values(),
-            *program.commands["synth"].commands.values(),
-        ]
+        for command in [program, *commands.values(), *commands["synth"].commands.values()]
         for parameter in command.params
         for option in parameter.opts
     } | {"--help", "--version"}

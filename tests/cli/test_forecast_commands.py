@@ -163,7 +163,9 @@ def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads
     line = refused("forecast", "run", "--data", "new")
     assert "trained on: 1 sensor (road9-9) it does not know, 1 sensor (road0-0) not here" in line
     assert "nowhere: no run here" in refused("forecast", "nowhere")
-    assert "x: no such sensor; known: road0-0" in refused("plot", "run", "--sensor", "x")
+    line = refused("plot", "run", "--sensor", "x")
+    ids = ", ".join(small_roads().sensor_ids)
+    assert line == f"--sensor: no sensor 'x'; the data have 6: {ids}"
     assert not (tmp_path / "next_hour.csv").exists()
     drawn = {path.stem for path in (tmp_path / "run" / "plots").iterdir()}
     assert drawn == {"learning-curves"}
@@ -238,3 +240,48 @@ def test_the_start_of_readings_without_times_can_be_given(gaancore, refused, roa
     dated = read_csv(tmp_path / "next_hour.csv")
     gaancore("forecast", "run", "--missing", "keep")
     assert read_csv(tmp_path / "next_hour.csv") == dated
+
+
+def test_the_mean_of_the_readings_stands_beside_their_errors(gaancore, roads, tmp_path):
+    options = [*OPTIONS, "--set=horizon=24", "--mape-min", "40", "--out", "run"]
+    outcome = gaancore("train", "--task", "metr-la", "--data", roads, *options)
+    record = json.loads((tmp_path / "run" / "record.json").read_text(encoding="utf-8"))
+    found = record["test"]["all steps"]
+    assert "120 min" in record["test"]
+    data = small_roads()
+    test = data.valid[int(0.8 * data.num_steps) :], data.speeds[int(0.8 * data.num_steps) :]
+    assert found["target"] == pytest.approx(test[1][test[0]].mean(), rel=0.1)
+    assert 0 < found["mape_count"] < found["count"]
+    for said in (outcome, gaancore("evaluate", "run")):
+        words = " ".join(said.out.split())
+        assert f"mean of the readings: test {found['target']:.4g}" in words or (
+            f"test {found['target']:.4g}" in words.partition("mean of the readings: ")[2]
+        )
+
+
+def test_sensor_ids_that_a_spreadsheet_computes_are_told_of_and_escaped_on_request(
+    gaancore, roads, tmp_path
+):
+    for path in roads.iterdir():
+        text = path.read_text(encoding="utf-8").replace("road0-0", "=1+1")
+        path.write_text(text, encoding="utf-8")
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    outcome = gaancore("forecast", "run")
+    assert read_csv(tmp_path / "next_hour.csv")[0][1] == "=1+1"
+    assert outcome.lines[-1] == (
+        "note: 1 ids or names begin like a formula, first '=1+1'; before you open the file in a "
+        "spreadsheet, use --escape-formulas"
+    )
+    gaancore("forecast", "run", "--escape-formulas")
+    assert read_csv(tmp_path / "next_hour.csv")[0][1] == "'=1+1"
+
+
+def test_info_reads_roads_that_lie_elsewhere(gaancore, refused, roads, tmp_path):
+    (roads / "edges.csv").rename(tmp_path / "elsewhere.csv")
+    assert "--graph" in refused("info", roads)
+    for task in ([], ["--task", "metr-la"]):
+        outcome = gaancore("info", roads, "--graph", "elsewhere.csv", *task)
+        assert outcome.code == 0
+        assert "6" in outcome.out
+    write_small_npz(tmp_path / "small.npz")
+    assert refused("info", "small.npz", "--graph", "elsewhere.csv").startswith("--graph: graph: no")

@@ -27,8 +27,8 @@ def writes_a_file(command: click.Command) -> bool:
 
 COMMANDS = {
     name: [name, *fill(command)]
-    for name, command in program.commands.items()
-    if writes_a_file(command)
+    for name in program.list_commands(click.Context(program))
+    if (command := program.get_command(click.Context(program), name)) and writes_a_file(command)
 }
 
 

@@ -103,15 +103,6 @@ def test_debug_gives_the_traceback_as_well(gaancore):
     assert outcome.err.splitlines()[-1].startswith("error: ")
 
 
-def test_too_little_memory_is_one_line_that_says_what_to_lower(refused, data, monkeypatch):
-    def out_of_memory(*args):
-        raise MemoryError("9.1 GiB")
-
-    monkeypatch.setattr("gaancore.training.nodes.batches.Batches.blocks", out_of_memory)
-    line = refused("train", "--task", "ppi", "--data", data, *TINY)
-    assert line == "out of memory (9.1 GiB); to train, lower --batch-size or --fanouts"
-
-
 def test_a_run_that_diverges_is_told_where_and_keeps_its_last_good_state(
     gaancore, data, tmp_path, monkeypatch
 ):

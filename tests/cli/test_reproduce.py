@@ -165,7 +165,9 @@ def test_tables_share_runs_with_the_same_settings(gaancore, data, tmp_path):
     assert [len(layer["heads"]) for layer in layers] == [2, 2]
     page = (tmp_path / "out" / "gates.md").read_text(encoding="utf-8")
     assert f"| 1 | {layers[0]['heads'][0]['mean']:.3f} |" in page
-    assert (tmp_path / "out" / "gates" / "gates-of-nodes.png").exists()
+    picture = tmp_path / "out" / "gates" / "gates-of-nodes.png"
+    assert (tmp_path / "out" / "gates.png").read_bytes() == picture.read_bytes()
+    assert f"written: {Path('out', 'gates.png')}" in outcome.lines
 
 
 def test_without_data_the_report_says_synthetic(gaancore, tmp_path):

@@ -175,3 +175,34 @@ def test_a_disk_that_fills_up_leaves_the_last_good_state_to_go_on_from(
     assert names == {"settings.json", "log.jsonl", "best.safetensors", "last.safetensors"}
     assert gaancore("train", "--resume", "full").code == 0
     assert contents(tmp_path / "full") == contents(tmp_path / "straight")
+
+
+def test_resuming_a_finished_run_says_that_it_was_complete(gaancore, data, tmp_path):
+    gaancore("train", "--task", "ppi", "--data", data, *OPTIONS, "--out", "run", "--quiet")
+    before = contents(tmp_path / "run")
+    outcome = gaancore("train", "--resume", "run")
+    assert (
+        "the run is complete: its 3 epochs are done, nothing is left to train; with a larger "
+        "number of epochs it goes on"
+    ) in outcome.lines
+    assert contents(tmp_path / "run") == before
+    assert "is complete" not in gaancore("train", "--resume", "run", "--epochs", "4").out
+
+
+def test_resuming_a_run_that_stopped_early_offers_no_more_epochs(gaancore, data):
+    early = small_options(epochs=30, decay_patience=0, stop_patience=0, lr_floor=0.01)
+    gaancore("train", "--task", "ppi", "--data", data, *early, "--out", "run", "--quiet")
+    out = gaancore("train", "--resume", "run").out
+    assert "the run is complete: it stopped early, after " in out
+    assert "larger number" not in out
+
+
+def test_a_lost_log_is_told_of_and_the_run_goes_on(gaancore, data, tmp_path):
+    options = small_options(epochs=2)
+    gaancore("train", "--task", "ppi", "--data", data, *options, "--out", "run", "--quiet")
+    (tmp_path / "run" / "log.jsonl").unlink()
+    outcome = gaancore("train", "--resume", "run", "--epochs", "4")
+    assert (outcome.code, outcome.err) == (0, "")
+    (note,) = [line for line in outcome.lines if line.startswith("note: run/log.jsonl: ")]
+    assert note.endswith("pictures of its training lack what is gone")
+    assert gaancore("plot", "run").code == 0

@@ -187,11 +187,10 @@ def test_a_seed_that_is_no_64_bit_number_is_refused(seed):
         sample_blocks(random_graph(5, 10), [0], [1], seed=seed)
 
 
-def test_seeds_that_repeat_are_kept_once_where_they_came_first_and_it_is_said():
-    graph = random_graph(20, 100)
-    with pytest.warns(UserWarning, match="2 of 5 repeat a node; each is kept once"):
-        repeated = sample_blocks(graph, [7, 2, 7, 5, 2], [3, 2], seed=4)
-    assert_same_blocks(repeated, sample_blocks(graph, [7, 2, 5], [3, 2], seed=4))
+def test_seeds_that_repeat_are_refused_because_their_rows_would_not_be_those_of_the_seeds():
+    message = r"sample_blocks: seeds: 2 of 5 repeat a node; name each once, or use merge=False"
+    with pytest.raises(GraphError, match=message):
+        sample_blocks(random_graph(20, 100), [7, 2, 7, 5, 2], [3, 2], seed=4)
 
 
 def test_seeds_may_repeat_when_nothing_is_merged():

@@ -1,7 +1,10 @@
 """Files are replaced whole or not at all, and what comes back is what was saved."""
 
 import errno
+import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +100,9 @@ class FullDisk:
         self.file.write(content[: self.room])
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    def fileno(self) -> int:
+        return self.file.fileno()
+
     def __enter__(self):
         return self
 
@@ -185,3 +191,34 @@ def test_a_last_line_that_was_cut_off_is_left_out_and_any_other_damage_refused(t
         path.write_bytes(damage)
         with pytest.raises(DataError, match=r"log.jsonl: line \d: damaged"):
             read_json_lines(path)
+
+
+def test_what_a_killed_writer_left_beside_a_file_goes_with_the_next_write(tmp_path):
+    target = tmp_path / "gates.csv"
+    left, young, other, held = (
+        tmp_path / f"{name}.part"
+        for name in ("gates.csv.123", "gates.csv.124", "gates.csv.old", "gates.csv.125")
+    )
+    for part in (left, young, other, held):
+        part.write_bytes(b"half")
+    for part in (left, other, held):
+        os.utime(part, (0, 0))
+    with held.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        write_whole(target, b"whole")
+    assert sorted(tmp_path.iterdir()) == sorted([target, young, other, held])
+
+
+def test_while_a_file_is_written_nobody_takes_it_for_left_over(tmp_path):
+    target = tmp_path / "gates.csv"
+    with writing_whole(target) as file:
+        file.write(b"slow")
+        (part,) = tmp_path.iterdir()
+        os.utime(part, (0, 0))
+        other = "import sys, pathlib, gaancore.system.disk as d\n"
+        other += "d.write_whole(pathlib.Path(sys.argv[1]), b'quick')"
+        folder = Path(__file__).parents[2]
+        subprocess.run([sys.executable, "-c", other, target], check=True, cwd=folder)
+        assert target.read_bytes() == b"quick"
+    assert target.read_bytes() == b"slow"
+    assert list(tmp_path.iterdir()) == [target]

@@ -1,6 +1,7 @@
 """What a run writes down, and the folder it writes to."""
 
 import json
+import re
 import sys
 from dataclasses import asdict, replace
 
@@ -161,3 +162,36 @@ def test_the_datas_checksum_sees_every_array(tmp_path):
     for name, array in changes.items():
         other = small_run(tmp_path / name, small_dataset(**{name: array}))
         assert other.data_facts["checksum"] != plain, name
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ({}, "line 2: no step"),
+        ({"step": None}, "line 2: step: got None"),
+        ({"step": 2, "epoch": "2", "loss": 1}, "line 2: epoch: got '2'"),
+        ({"step": 2, "epoch": 2, "loss": 1, "validation": {}}, "line 2: no best"),
+    ],
+)
+def test_a_log_with_a_line_that_lacks_what_each_has_is_refused_by_file_and_line(
+    tmp_path, line, problem
+):
+    small_run(tmp_path).train()
+    folder = RunFolder(tmp_path)
+    lines = folder.log_file.read_text(encoding="utf-8").splitlines()
+    text = "\n".join([lines[0], json.dumps(line), lines[2]]) + "\n"
+    folder.log_file.write_text(text, encoding="utf-8")
+    message = f"^{re.escape(str(folder.log_file))}: {re.escape(problem)}; take the file from a copy"
+    for reading in (folder.read_log, lambda: folder.rewind(1), lambda: resumed_run(tmp_path)):
+        with pytest.raises(DataError, match=message):
+            reading()
+
+
+def test_a_log_that_was_lost_is_told_of_when_the_run_goes_on(tmp_path):
+    small_run(tmp_path).train()
+    folder = RunFolder(tmp_path)
+    best = folder.read_log()[-1]["step"]
+    assert folder.lost_lines(0) is folder.lost_lines(best) is None
+    folder.log_file.unlink()
+    assert folder.lost_lines(0) is None
+    assert f"the line of step {best}, the best so far, is gone" in str(folder.lost_lines(best))

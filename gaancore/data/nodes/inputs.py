@@ -37,11 +37,12 @@ class NodeInputs:
     notes: tuple[str, ...]
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
-        """(n,) int64: the rows of the nodes that the files call `ids`, in this order, each once.
+        """(n,) int64: the rows of the nodes that the files call `ids`, one for each, in this order.
 
         Raises DataError for ids that no node has: how many, and up to five of them.
         """
-        wanted = dict.fromkeys(ids)
+        asked = list(ids)
+        wanted = dict.fromkeys(asked)
         names = map(str, self.node_ids.tolist())
         row_of = {name: row for row, name in enumerate(names) if name in wanted}
         if unknown := [name for name in wanted if name not in row_of]:
@@ -51,7 +52,7 @@ class NodeInputs:
                 f"{self.path or 'the built-in data'}: {len(unknown):,} of {len(wanted):,} ids "
                 f"belong to no node: {some}; ids look like {self.node_ids[0]}"
             )
-        return np.array([row_of[name] for name in wanted], np.int64)
+        return np.array([row_of[name] for name in asked], np.int64)
 
 
 def inputs_of(dataset: NodeDataset) -> NodeInputs:

@@ -15,7 +15,7 @@ from gaancore.training.nodes.predict import load_classifier
 
 def draw_report(report: RunsReport, runs: Sequence[TableRun], out: Path) -> list[Path]:
     """The scores of a table and how its first runs learned; returns the PNGs, none if nothing was
-    run.
+    run. The table of gates has no chart of scores: draw_gates draws its picture.
     """
     # matplotlib takes a second to import
     from gaancore.plots.curves import learning_curves
@@ -26,28 +26,33 @@ def draw_report(report: RunsReport, runs: Sequence[TableRun], out: Path) -> list
     task = task_named(report["task"])
     chart, curves = out / f"{report['table']}.png", out / f"{report['table']}-curves.png"
     title = f"{report['title']}\n{short_words(task, report['data']['kind'])}"
+    first = {run.row.name: run.folder.path for run in runs if run.seed == 0 and run.finished}
+    learning_curves(first, curves)
+    if report["table"] == "gates":
+        return [curves]
     if report["table"] == "out-dim":
         out_dim_chart(_points(report), title, chart)
     else:
         metric, label = task.headline
         score_chart(_bars(report, metric), title, label, chart)
-    first = {run.row.name: run.folder.path for run in runs if run.seed == 0 and run.finished}
-    learning_curves(first, curves)
     return [chart, curves]
 
 
 def draw_gates(runs: Sequence[TableRun], dataset: NodeDataset, out: Path) -> dict[str, Any]:
     """The pictures of the gates of the first finished run, and what they show in numbers.
 
+    gates.png is the paper's own, the gates of a few nodes; all pictures are in the folder gates.
     They are computed on the CPU, so that a report does not depend on the machine that makes it.
     """
-    from gaancore.plots.gates import gate_pictures
+    from gaancore.plots.gates import gate_pictures, of_nodes
+    from gaancore.plots.picture import save_figure
 
     for run in runs:
         if run.finished:
             _, facts = run.task.stored(run.folder)
             classifier = load_classifier(run.folder, run.settings, facts)
             heads = look_at_heads(classifier, dataset)
+            save_figure(of_nodes(heads, heads.positions(None)), out / "gates.png")
             return gate_pictures(heads, run.folder.read_log(), out / "gates")
     return {}
 

@@ -52,10 +52,10 @@ class Batches:
     """The steps of every epoch over a training view, each a function of (run seed, epoch, step).
 
     `batch = "seeds"`: a permutation of `nodes`, the training nodes, in batches of `batch_size`, the
-    last one short.
+    last one short; with `batch_size` 0 all of them in one.
     `batch = "graphs"`: whole graphs, put together once (in the order of their ids) until a step
     has at least `batch_size` training nodes (a rest goes to the last one); their order is drawn
-    each epoch.
+    each epoch. With `batch_size` 0 one step takes all of them.
     Graphs are those that the files name, else the connected components.
     Raises DataError for whole graphs if an edge leads from one to another.
     """
@@ -70,12 +70,13 @@ class Batches:
         self.fanouts = settings.fanouts[:num_layers]
         self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
         self.nodes = view.nodes(TRAIN)
+        self.size = settings.batch_size or max(1, self.nodes.size)
         self._whole: dict[int, list[Block]] = {}
         self._order = (-1, np.zeros(0, np.int64))
 
     @property
     def steps_per_epoch(self) -> int:
-        return len(self.groups) or -(-self.nodes.size // self.settings.batch_size)
+        return len(self.groups) or -(-self.nodes.size // self.size)
 
     def seeds(self, epoch: int, step: int) -> np.ndarray:
         """The nodes whose loss step number `step` of `epoch` is about."""
@@ -86,8 +87,7 @@ class Batches:
             self._order = (epoch, order)
         if self.groups:
             return self.groups[order[step]]
-        size = self.settings.batch_size
-        return order[step * size : (step + 1) * size]
+        return order[step * self.size : (step + 1) * self.size]
 
     def batch(self, number: int) -> Batch:
         """Step `number` of the run, counted from 0. Several threads may make batches at once."""
@@ -145,7 +145,7 @@ def _whole_graphs(view: NodeDataset, settings: NodeSettings) -> list[np.ndarray]
     waiting: list[np.ndarray] = []
     for nodes in np.split(order, starts[1:]):
         waiting.append(nodes)
-        if sum(map(len, waiting)) >= settings.batch_size:
+        if settings.batch_size and sum(map(len, waiting)) >= settings.batch_size:
             groups.append(np.concatenate(waiting))
             waiting = []
     if waiting:  # too few for a step of their own

@@ -65,7 +65,7 @@ class Scorer:
             features,
             nodes,
             s.eval_fanouts * (model.num_steps // len(s.eval_fanouts)),
-            batch_size=s.batch_size,
+            batch_size=s.batch_size or max(1, nodes.size),
             seed=s.seed,
             prefetch=self.prefetch,
         )

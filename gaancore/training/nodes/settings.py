@@ -1,6 +1,6 @@
 """Every choice of a run, with the paper's value and its place as the default."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from gaancore.data import Nan, Normalize, SelfLoops, Unflagged, UnknownEdges
@@ -74,9 +74,11 @@ class NodeSettings:
 
     # Batches, section 5.1: 512 nodes with all their neighbours.
     batch: Batch = "seeds"  # or "graphs": whole graphs until a step has `batch_size` nodes
-    batch_size: int = 512
-    fanouts: tuple[int, ...] = (-1, -1)  # S_1, S_2; -1 = all neighbours
-    eval_fanouts: tuple[int, ...] = (-1,)  # for scores; one number stands for every step
+    batch_size: int = 512  # 0: no limit, all training nodes in one step
+    # S_1, S_2; -1 or "all" = all neighbours
+    fanouts: tuple[int, ...] = field(default=(-1, -1), metadata={"words": {"all": -1}})
+    # the same for scores; one number stands for every step
+    eval_fanouts: tuple[int, ...] = field(default=(-1,), metadata={"words": {"all": -1}})
 
     # Optimisation, section 5.1: Adam, rate 0.01 halved down to 0.001 on a plateau.
     lr: float = 0.01
@@ -174,8 +176,16 @@ def _check(s: NodeSettings) -> None:
     expect_choice("variant", s.variant, VARIANTS)
     expect_choices(s)
     positive = ("embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
-    expect_at_least(s, 1, *positive, "batch_size")
-    counts = ("first_heads", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
+    expect_at_least(s, 1, *positive)
+    counts = (
+        "batch_size",
+        "first_heads",
+        "value_dim",
+        "seed",
+        "epochs",
+        "decay_patience",
+        "stop_patience",
+    )
     expect_at_least(s, 0, *counts, "clip_norm", "split_seed")
     for name in ("dropout", "attention_dropout", "edge_dropout", "lr_cooldown"):
         if not 0 <= getattr(s, name) < 1:

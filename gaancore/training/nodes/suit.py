@@ -24,7 +24,7 @@ def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
         whole = dataset.graph_ids is None
         changes = {
             "batch": "graphs",
-            "batch_size": dataset.num_nodes if whole else 512,
+            "batch_size": 0 if whole else 512,
             "fanouts": (-1, -1),
             "eval_fanouts": (-1,),
             "validate_every": 5,

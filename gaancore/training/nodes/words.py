@@ -3,7 +3,6 @@
 from typing import Any
 
 Facts = dict[str, Any]
-CAPTION = None  # of a table of scores
 
 
 def data(facts: Facts) -> str:
@@ -26,6 +25,10 @@ def result(record: Facts) -> str:
     if "test" not in record:
         return f"validation micro-F1 {record['validation']['micro_f1']:.4f} (no test nodes)"
     return f"test micro-F1 {record['test']['micro_f1']:.4f}"
+
+
+def caption(scores: dict[str, Facts]) -> None:
+    """Nothing below a table of scores."""
 
 
 def rows(record: Facts) -> dict[str, Facts]:

@@ -10,7 +10,8 @@ from gaancore.errors import ShapeError, TrainingError
 
 DEFINITION = (
     "masked errors, over all readings that are there, in the data's units: MAE = mean |p - y|, "
-    "RMSE = sqrt(mean (p - y)^2), MAPE = 100 mean |p - y| / |y| where y is not 0"
+    "RMSE = sqrt(mean (p - y)^2), MAPE = 100 mean |p - y| / |y| where |y| is above 0 and not below "
+    "mape_min"
 )
 
 Forecaster = Callable[[np.ndarray], np.ndarray]
@@ -20,7 +21,7 @@ Forecaster = Callable[[np.ndarray], np.ndarray]
 class Errors:
     """mae and rmse in the data's units, mape in percent; None where nothing could be scored.
 
-    count, mape_count: how many readings they are means over.
+    count, mape_count: how many readings they are means over. target: the mean of these readings.
     """
 
     mae: float | None
@@ -28,6 +29,7 @@ class Errors:
     mape: float | None
     count: int
     mape_count: int
+    target: float | None
 
 
 class ForecastErrors:
@@ -35,15 +37,17 @@ class ForecastErrors:
 
     MAE_t  = 1/n_t sum |p - y|;  RMSE_t = sqrt(1/n_t sum (p - y)^2)
     MAPE_t = 100/m_t sum |p - y| / |y|
-    over the n_t labels of step t that are there, and the m_t of them that are not 0. This is
+    over the n_t labels of step t that are there, and the m_t of them that are neither 0 nor, in
+    absolute value, below `mape_min`: a share of a small number says little. With 0 this is
     DCRNN's masked_mae, masked_rmse and masked_mape over a whole test set, with the mask of the raw
     readings; how windows are batched does not matter.
     """
 
-    def __init__(self, horizon: int) -> None:
+    def __init__(self, horizon: int, mape_min: float = 0.0) -> None:
+        self.mape_min = mape_min
         self.count = np.zeros(horizon, np.int64)
         self.mape_count = np.zeros(horizon, np.int64)
-        self.absolute, self.squared, self.relative = np.zeros((3, horizon))
+        self.absolute, self.squared, self.relative, self.targets = np.zeros((4, horizon))
 
     def add(self, predictions: np.ndarray, targets: np.ndarray, mask: np.ndarray) -> None:
         """Count in one batch: (horizon, M) each, in the data's units; mask says which targets are.
@@ -67,6 +71,8 @@ class ForecastErrors:
         errors = np.where(mask, np.abs(predictions.astype(np.float64) - targets), 0.0)
         labels = np.where(mask, np.abs(targets.astype(np.float64)), 0.0)
         self.count += np.count_nonzero(mask, axis=1)
+        self.targets += np.where(mask, targets.astype(np.float64), 0.0).sum(axis=1)
+        labels = np.where(labels >= self.mape_min, labels, 0.0)
         self.mape_count += np.count_nonzero(labels, axis=1)
         self.absolute += errors.sum(axis=1)
         self.squared += (errors**2).sum(axis=1)
@@ -90,6 +96,7 @@ class ForecastErrors:
             mape=_ratio(100 * self.relative[steps].sum(), mape_count),
             count=count,
             mape_count=mape_count,
+            target=_ratio(self.targets[steps].sum(), count),
         )
 
 
@@ -109,6 +116,7 @@ def mean_errors(errors: Sequence[Errors]) -> Errors:
         mape=mean([e.mape for e in errors]),
         count=sum(e.count for e in errors),
         mape_count=sum(e.mape_count for e in errors),
+        target=mean([e.target for e in errors]),
     )
 
 
@@ -118,12 +126,13 @@ def score(
     windows: Windows,
     starts: np.ndarray,
     batch_size: int = 64,
+    mape_min: float = 0.0,
 ) -> ForecastErrors:
     """Score every one of the `windows` that starts at `starts`, the last partial batch included.
 
     predict : first rows (B,) -> predictions (horizon, B * N) in the data's units.
     """
-    errors = ForecastErrors(windows.horizon)
+    errors = ForecastErrors(windows.horizon, mape_min)
     ahead = np.arange(windows.history, windows.span)[:, None]
     for first in range(0, len(starts), batch_size):
         batch = starts[first : first + batch_size]
@@ -133,14 +142,18 @@ def score(
     return errors
 
 
-def reported_steps(step: float, horizon: int) -> dict[int, int]:
-    """Minutes ahead -> steps ahead, of the paper's 15, 30 and 60 minutes those that there are, or
-    else the last step.
+def reported_steps(step: float, horizon: int) -> dict[float, int]:
+    """Minutes ahead -> steps ahead, of the paper's 15, 30 and 60 minutes those that there are, and
+    the last step.
 
     step: seconds between two rows.
     """
     minutes = [m for m in (15, 30, 60) if m * 60 % step == 0 and m * 60 <= horizon * step]
-    return {m: round(m * 60 / step) for m in minutes} or {round(horizon * step / 60): horizon}
+    found: dict[float, int] = {m: round(m * 60 / step) for m in minutes}
+    if horizon not in found.values():
+        last = float(horizon * step / 60)
+        found[int(last) if last.is_integer() else round(last, 3)] = horizon
+    return found
 
 
 def _ratio(total: float, count: int) -> float | None:

@@ -47,12 +47,13 @@ class ForecastScorer:
 
     def errors(self, predict: Forecaster, part: str) -> ForecastErrors:
         """The errors of any forecaster, step by step."""
-        size = self.settings.batch_size
-        return score(predict, self.dataset, self.windows, self.starts(part), size)
+        s = self.settings
+        starts = self.starts(part)
+        return score(predict, self.dataset, self.windows, starts, s.batch_size, s.mape_min)
 
     def score(self, predict: Forecaster, part: str) -> dict[str, Any]:
-        """Errors of each number of minutes ahead that the paper reports, their mean, and of all
-        steps together.
+        """Errors of each number of minutes ahead that is reported, their mean, and of all steps
+        together.
         """
         errors = self.errors(predict, part)
         steps = self.reported_steps().items()
@@ -71,6 +72,6 @@ class ForecastScorer:
             guesses["historical average"] = historical_average(self.dataset, self.windows)
         return guesses
 
-    def reported_steps(self) -> dict[int, int]:
-        """Minutes ahead -> steps ahead, of those that the paper reports."""
+    def reported_steps(self) -> dict[float, int]:
+        """Minutes ahead -> steps ahead, of those that the paper reports and the last."""
         return reported_steps(self.dataset.step, self.settings.horizon)

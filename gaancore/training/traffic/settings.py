@@ -55,6 +55,8 @@ class ForecastSettings:
     teacher_decay: float = 3000.0  # tau of the inverse sigmoid, in steps; 0: no teacher at all
     epochs: int = 100
 
+    mape_min: float = 0.0  # targets below it, in absolute value, do not count in MAPE
+
     # Data; an empty path or time: what the files themselves say
     graph: str = ""
     sensor_ids: str = ""
@@ -71,7 +73,7 @@ class ForecastSettings:
         widths = ("hidden_dim", "num_layers", "num_heads", "gate_dim", "fnn_dim")
         expect_at_least(self, 1, *widths, "history", "horizon", "batch_size")
         counts = ("key_dim", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
-        expect_at_least(self, 0, *counts, "clip_norm", "teacher_decay")
+        expect_at_least(self, 0, *counts, "clip_norm", "teacher_decay", "mape_min")
         expect_rates(self)
         if len(self.fractions) != 3:
             raise SettingsError(f"fractions: expected three numbers, got {self.fractions}")

@@ -3,9 +3,9 @@
 from typing import Any
 
 from gaancore.training.traffic.metrics import DEFINITION
+from gaancore.training.traffic.scorer import PARTS
 
 Facts = dict[str, Any]
-CAPTION = DEFINITION  # of a table of errors
 
 
 def data(facts: Facts) -> str:
@@ -41,6 +41,16 @@ def validated(line: Facts) -> str:
 def result(record: Facts) -> str:
     """The headline errors of a record."""
     return f"test MAE {errors(record['test']['mean'])} (MAE / RMSE / MAPE)"
+
+
+def caption(scores: dict[str, Facts]) -> str:
+    """Below a table of errors: what they are, and how large the readings are."""
+    means = [
+        f"{name} {found['all steps']['target']:.4g}"
+        for name, found in scores.items()
+        if name in PARTS and found["all steps"].get("target") is not None
+    ]
+    return f"{DEFINITION}; mean of the readings: {', '.join(means)}" if means else DEFINITION
 
 
 def rows(record: Facts) -> dict[str, Facts]:

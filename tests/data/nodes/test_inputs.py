@@ -17,8 +17,8 @@ def inputs(names: list) -> NodeInputs:
 
 
 @pytest.mark.parametrize("names", [[70, 8, 900, -1], ["70", "8", "900", "-1"]])
-def test_rows_are_in_the_order_of_the_ids_each_once(names):
-    assert_array_equal(inputs(names).rows_of(["900", "70", "-1", "70", "900"]), [2, 0, 3])
+def test_rows_are_in_the_order_of_the_ids_one_for_each(names):
+    assert_array_equal(inputs(names).rows_of(["900", "70", "-1", "70", "900"]), [2, 0, 3, 0, 2])
     assert inputs(names).rows_of([]).shape == (0,)
 
 

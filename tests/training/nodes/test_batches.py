@@ -12,6 +12,7 @@ from small_run import NODES, small_dataset, small_settings
 from gaancore.data import TRAIN, Features, feature_statistics
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.training.choices import read_config
 from gaancore.training.nodes.batches import Batches
 
 VIEW, _ = small_dataset().view(TRAIN)
@@ -160,3 +161,22 @@ def test_edges_are_left_out_anew_for_each_step_and_layer():
     ]
     assert pairs[0] != pairs[1] != pairs[2] != pairs[0]
     assert_array_equal(b.blocks(seeds, 0, 0)[0].indices, first.indices)
+
+
+@MODES
+def test_a_batch_of_size_0_is_all_training_nodes_in_the_order_of_a_large_one(mode):
+    view = replace(VIEW, graph_ids=None)  # as many components as there are lonely nodes and more
+    assert len(epoch_of(batches(view=view, batch="graphs", batch_size=1), 0)) > 5
+    (whole,) = epoch_of(batches(view=view, batch=mode, batch_size=0), 3)
+    (large,) = epoch_of(batches(view=view, batch=mode, batch_size=10**6), 3)
+    assert_array_equal(whole, large)
+    assert_array_equal(np.sort(whole), view.nodes(TRAIN))
+
+
+def test_the_recipe_for_small_graphs_takes_the_whole_graph_in_a_step():
+    view = replace(VIEW, graph_ids=None)
+    recipe = {"eval_fanouts": (-1,)} | read_config("small-graph")
+    b = batches(view=view, **{name: recipe[name] for name in ("batch", "batch_size")})
+    assert b.steps_per_epoch == 1
+    for block in b.blocks(b.seeds(0, 0), 0, 0):
+        assert (block.num_dst, block.num_edges) == (view.num_nodes, view.graph.num_edges)

@@ -197,3 +197,25 @@ def test_the_network_without_a_graph_has_two_hidden_layers(tmp_path):
     assert_allclose(fnn.embeddings(inputs), second, rtol=1e-4, atol=1e-6)
     logits = reference.fc(fnn.model.head, fnn.embeddings(inputs).astype(np.float64))
     assert_allclose(fnn.logits(inputs), logits, atol=1e-6)
+
+
+def test_a_node_that_is_named_twice_has_its_numbers_twice_in_the_order_asked(gaan):
+    inputs = inputs_of(small_dataset())
+    rows = np.array([30, 5, 30, 71, 5])
+    once = {row: node_gates(gaan, inputs, np.array([row])) for row in (5, 30, 71)}
+    for number, gates in node_gates(gaan, inputs, rows).items():
+        assert_allclose(gates, [once[row][number][0] for row in rows], rtol=1e-5)
+    found, graph = arc_attention(gaan, inputs, rows), inputs.graph
+    arcs = [(i, j) for i in rows for j in graph.indices[graph.indptr[i] : graph.indptr[i + 1]]]
+    assert list(zip(found.targets, found.sources, strict=True)) == arcs
+    for weights in found.layers.values():
+        start = 0
+        for row in rows:
+            degree = graph.degrees[row]
+            if degree:
+                assert_allclose(weights[start : start + degree].sum(axis=0), 1, rtol=1e-5)
+            start += degree
+    first, again = (np.flatnonzero(found.targets == 30)[part] for part in
+                    (slice(None, graph.degrees[30]), slice(graph.degrees[30], None)))  # fmt: skip
+    for weights in found.layers.values():
+        assert_array_equal(weights[first], weights[again])

@@ -125,7 +125,7 @@ REFUSED = {
     "a model": ({"model": "gat"}, "model: expected one of gaan, attention, avg-pool,"),
     "a variant": ({"variant": "x"}, "variant: expected one of paper, released, got 'x'"),
     "no heads": ({"num_heads": 0}, "num_heads: expected 1 or more, got 0"),
-    "no batch": ({"batch_size": 0}, "batch_size: expected 1 or more, got 0"),
+    "a low batch": ({"batch_size": -1}, "batch_size: expected 0 or more, got -1"),
     "a low seed": ({"seed": -1}, "seed: expected 0 or more, got -1"),
     "negative epochs": ({"epochs": -1}, "epochs: expected 0 or more, got -1"),
     "a NaN norm": ({"clip_norm": "nan"}, "clip_norm: expected 0 or more, got nan"),
@@ -189,3 +189,14 @@ def test_differences_name_each_setting_with_both_values():
         "seed: 0 -> 3",
         "lr: 0.01 -> 0.02",
     ]
+
+
+@pytest.mark.parametrize("given", ["all,10", " all , 10", ["all", 10], (-1, 10)])
+def test_all_is_a_word_for_every_neighbour(given):
+    settings = task_settings("reddit", ("--fanouts", {"fanouts": given, "eval_fanouts": "all"}))
+    assert (settings.fanouts, settings.eval_fanouts) == ((-1, 10), (-1,))
+
+
+def test_other_settings_do_not_know_the_word_all():
+    with pytest.raises(SettingsError, match=r"x: num_heads: expected a whole number, got 'all'"):
+        task_settings("ppi", ("x", {"num_heads": "all"}))

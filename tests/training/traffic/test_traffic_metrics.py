@@ -58,10 +58,10 @@ def test_two_steps_worked_by_hand():
         np.array([[True, True, False], [True, True, False]]),
     )
     assert errors.at(1) == Errors(
-        mae=3, rmse=10**0.5, mape=100 * (2 / 8 + 4 / 24) / 2, count=2, mape_count=2
+        mae=3, rmse=10**0.5, mape=100 * (2 / 8 + 4 / 24) / 2, count=2, mape_count=2, target=16
     )
     # a label of 0 that is a reading counts, but no share of it can be wrong
-    assert errors.at(2) == Errors(mae=3, rmse=13**0.5, mape=25, count=2, mape_count=1)
+    assert errors.at(2) == Errors(mae=3, rmse=13**0.5, mape=25, count=2, mape_count=1, target=2)
     assert errors.pooled().mae == 3
     average = mean_errors([errors.at(1), errors.at(2)])
     assert average.rmse == (10**0.5 + 13**0.5) / 2
@@ -72,10 +72,10 @@ def test_a_step_without_a_label_has_no_errors_and_is_not_averaged():
     errors = ForecastErrors(2)
     mask = np.array([[True, True], [False, False]])
     errors.add(np.full((2, 2), 3.0), np.ones((2, 2)), mask)
-    assert astuple(errors.at(2)) == (None, None, None, 0, 0)
+    assert astuple(errors.at(2)) == (None, None, None, 0, 0, None)
     assert mean_errors([errors.at(1), errors.at(2)]) == errors.at(1)
-    assert astuple(mean_errors([errors.at(2)])) == (None, None, None, 0, 0)
-    assert astuple(ForecastErrors(1).pooled()) == (None, None, None, 0, 0)
+    assert astuple(mean_errors([errors.at(2)])) == (None, None, None, 0, 0, None)
+    assert astuple(ForecastErrors(1).pooled()) == (None, None, None, 0, 0, None)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -96,12 +96,30 @@ def test_arrays_of_other_shapes_are_refused(which):
         ForecastErrors(4).add(*drawn(0))
 
 
-def test_the_minutes_of_the_paper_that_a_horizon_holds_are_reported_or_else_its_last_step():
+def test_a_reading_below_the_least_for_mape_counts_in_the_other_errors_alone():
+    arrays = [np.array([[10.0, 3, 6, -4]]), np.array([[8.0, 2, 5, -5]]), np.ones((1, 4), bool)]
+    expected = {0: (8, 2, 5, 5), 5: (8, 5, 5), 5.1: (8,), 9: ()}
+    for least, counted in expected.items():
+        errors = ForecastErrors(1, mape_min=least)
+        errors.add(*arrays)
+        wrong = {8: 2 / 8, 2: 1 / 2, 5: 1 / 5}
+        shares = [wrong[target] for target in counted]
+        found = errors.at(1)
+        assert (found.mape_count, found.count, found.mae) == (len(counted), 4, 1.25)
+        assert found.mape == (pytest.approx(100 * np.mean(shares)) if shares else None)
+        assert found.target == 2.5
+
+
+def test_the_minutes_of_the_paper_that_a_horizon_holds_are_reported_and_its_last_step():
     assert reported_steps(300, 12) == {15: 3, 30: 6, 60: 12}
     assert reported_steps(300, 3) == {15: 3}
-    assert reported_steps(900, 12) == {15: 1, 30: 2, 60: 4}
+    assert reported_steps(900, 12) == {15: 1, 30: 2, 60: 4, 180: 12}
     assert reported_steps(420, 12) == {84: 12}
     assert reported_steps(7200, 3) == {360: 3}
+    assert reported_steps(300, 24) == {15: 3, 30: 6, 60: 12, 120: 24}
+    assert reported_steps(600, 5) == {30: 3, 50: 5}
+    assert reported_steps(1, 3) == {0.05: 3}
+    assert reported_steps(450, 3) == {15: 2, 22.5: 3}
 
 
 def test_the_definition_names_every_error():

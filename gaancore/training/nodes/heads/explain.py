@@ -6,6 +6,7 @@ import numpy as np
 
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import SettingsError
+from gaancore.graph.ordered_rows import some_rows
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.nn.aggregators import Attention, GatedAttention
 from gaancore.nn.observe import Observer, Seen, observing
@@ -31,33 +32,46 @@ class ArcAttention:
 def node_gates(
     classifier: Classifier, inputs: NodeInputs, rows: np.ndarray, layer: int | None = None
 ) -> dict[int, np.ndarray]:
-    """Layer number, from 1 -> the gates g_i^k (len(rows), K) of the nodes in distinct `rows`.
+    """Layer number, from 1 -> the gates g_i^k (len(rows), K) of the nodes in `rows`, in order.
 
     From whole neighbourhoods, in the memory of `infer`; of `layer` alone if one is named. A node
     without neighbours has gates too: their maximum and mean are 0 in equation 3.
     Raises SettingsError for a model without gates or such a layer, DataError for other features.
     """
     _expect(classifier, GatedAttention, "gates, which only gaan has")
-    values = HeadValues(rows, inputs.graph.num_nodes, gate_values)
-    numbers = _observe(classifier, inputs, rows, layer, values)
-    layers = (gates.astype(np.float32) for gates in values.layers)  # as they were computed
+    distinct, places = _each_once(rows)
+    values = HeadValues(distinct, inputs.graph.num_nodes, gate_values)
+    numbers = _observe(classifier, inputs, distinct, layer, values)
+    # as they were computed
+    layers = (gates.astype(np.float32)[places] for gates in values.layers)
     return dict(zip(numbers, layers, strict=True))
 
 
 def arc_attention(
     classifier: Classifier, inputs: NodeInputs, rows: np.ndarray, layer: int | None = None
 ) -> ArcAttention:
-    """The attention weights of every arc into the nodes in distinct `rows`.
+    """The attention weights of every arc into the nodes in `rows`, in their order.
 
     As `node_gates`, and K numbers for each of these arcs and layers. A node without neighbours has
     no arcs. Raises SettingsError for a model without attention or such a layer.
     """
     _expect(classifier, Attention, "attention weights, which only gaan and attention have")
-    weights = ArcWeights(inputs.graph, rows)
-    numbers = _observe(classifier, inputs, rows, layer, weights)
-    targets = np.repeat(rows, np.diff(weights.indptr))
-    layers = dict(zip(numbers, weights.layers, strict=True))
-    return ArcAttention(targets, weights.neighbours, layers)
+    distinct, places = _each_once(rows)
+    weights = ArcWeights(inputs.graph, distinct)
+    numbers = _observe(classifier, inputs, distinct, layer, weights)
+    indptr, arcs = some_rows(weights.indptr, np.arange(weights.neighbours.size), places)
+    targets = np.repeat(rows, np.diff(indptr))
+    layers = (values[arcs] for values in weights.layers)
+    return ArcAttention(targets, weights.neighbours[arcs], dict(zip(numbers, layers, strict=True)))
+
+
+def _each_once(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows in the order of their first mention, and where each of `rows` is there."""
+    found, first, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return found[order], place[inverse]
 
 
 def _expect(classifier: Classifier, kind: type[Attention], what: str) -> None:
