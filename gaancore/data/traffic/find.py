@@ -6,8 +6,8 @@ from pathlib import Path
 from gaancore.data.files.arrays import npz_names
 from gaancore.data.files.folder import listing
 from gaancore.data.files.named_table import END_NAMES, has_columns
-from gaancore.data.traffic import dcrnn_windows
-from gaancore.data.traffic.speeds import SPEED_NAMES
+from gaancore.data.traffic.layouts import dcrnn_windows
+from gaancore.data.traffic.layouts.speeds import SPEED_NAMES
 from gaancore.errors import DataError
 
 SUFFIXES = (".h5", ".hdf5", ".npz", ".csv")  # of files of speeds; in a folder, the first there is

@@ -13,9 +13,7 @@ from gaancore.data.files.ids import are_positions, plain_ids
 from gaancore.data.files.named_table import END_NAMES, has_columns, open_named_table
 from gaancore.data.files.separator import plain_separator
 from gaancore.data.files.times import parse_times
-from gaancore.data.traffic import dcrnn_windows
 from gaancore.data.traffic.dataset import TrafficDataset, part_of_day
-from gaancore.data.traffic.dcrnn_windows import read_dcrnn_windows
 from gaancore.data.traffic.find import (
     PLACES_PATTERN,
     find_graph,
@@ -24,15 +22,17 @@ from gaancore.data.traffic.find import (
     matching,
     only,
 )
-from gaancore.data.traffic.make import GraphKind, RawTraffic, RoadGraph, make_traffic
-from gaancore.data.traffic.pandas_h5 import read_pandas_h5
-from gaancore.data.traffic.road_edges import named_sensors, read_road_edges
-from gaancore.data.traffic.road_matrix import (
+from gaancore.data.traffic.layouts import dcrnn_windows
+from gaancore.data.traffic.layouts.dcrnn_windows import read_dcrnn_windows
+from gaancore.data.traffic.layouts.pandas_h5 import read_pandas_h5
+from gaancore.data.traffic.layouts.road_edges import named_sensors, read_road_edges
+from gaancore.data.traffic.layouts.road_matrix import (
     read_adjacency_csv,
     read_adjacency_npz,
     read_adjacency_pickle,
 )
-from gaancore.data.traffic.speeds import read_speeds_csv, read_speeds_npz
+from gaancore.data.traffic.layouts.speeds import read_speeds_csv, read_speeds_npz
+from gaancore.data.traffic.make import GraphKind, RawTraffic, RoadGraph, make_traffic
 from gaancore.data.traffic.steps import USUAL_STEP, times_from
 from gaancore.errors import DataError
 from gaancore.graph import SelfLoops

@@ -14,7 +14,7 @@ from scipy import sparse
 from small_traffic import ARCS, IDS, UNDIRECTED, arcs_of, matrix, speeds_of, write_csv, write_pickle
 
 from gaancore.data import load_metr_la, look
-from gaancore.data.traffic.road_matrix import read_adjacency_npz
+from gaancore.data.traffic.layouts.road_matrix import read_adjacency_npz
 from gaancore.errors import DataError
 
 CHAIN = {(n, n + 1) for n in range(7)}

@@ -20,7 +20,7 @@ from small_traffic import (
 )
 
 from gaancore.data import load_metr_la, split_windows
-from gaancore.data.traffic.road_matrix import read_adjacency_pickle
+from gaancore.data.traffic.layouts.road_matrix import read_adjacency_pickle
 from gaancore.errors import DataError, SettingsError
 
 SPEEDS = speeds_of(30)

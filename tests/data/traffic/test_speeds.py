@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from small_traffic import IDS, START, speeds_of, times_of, write_csv
 
-from gaancore.data.traffic.pandas_h5 import read_pandas_h5
-from gaancore.data.traffic.speeds import read_speeds_csv, read_speeds_npz
+from gaancore.data.traffic.layouts.pandas_h5 import read_pandas_h5
+from gaancore.data.traffic.layouts.speeds import read_speeds_csv, read_speeds_npz
 from gaancore.errors import DataError
 
 SPEEDS = speeds_of(20)
