@@ -71,11 +71,12 @@ def test_weights_of_chosen_nodes_are_a_row_for_each_arc_and_sum_to_1(gaancore, n
         *("--nodes", "b, c,a,b", "--out", "weights.csv"),
     )
     assert outcome.lines[0] == (
-        "written: weights.csv: attention weights of 4 arcs into 3 nodes, layer 1 and 2"
+        "written: weights.csv: attention weights of 6 arcs into 4 nodes, layer 1 and 2"
     )
     header, *rows = rows_of("weights.csv")
     assert header == ["node_id", "neighbor_id", "layer", "head1", "head2"]
-    arcs = [["b", "a"], ["b", "b"], ["a", "f"], ["a", "b"]]  # c is on its own
+    into_b = [["b", "a"], ["b", "b"]]
+    arcs = [*into_b, ["a", "f"], ["a", "b"], *into_b]  # c is on its own
     assert [row[:3] for row in rows] == [[*arc, layer] for layer in "12" for arc in arcs]
     inputs, _, attention = expected_of(named)
     place = {name: row for row, name in enumerate(inputs.node_ids)}
@@ -84,9 +85,9 @@ def test_weights_of_chosen_nodes_are_a_row_for_each_arc_and_sum_to_1(gaancore, n
         (of_arc,) = attention.layers[int(layer)][arc]
         assert (np.array(heads, np.float32) == of_arc).all()
     for layer in "12":
-        for name in "ba":
+        for name, times in (("b", 2), ("a", 1)):
             of_node = [row[3:] for row in rows if row[0] == name and row[2] == layer]
-            assert np.array(of_node, float).sum(axis=0) == pytest.approx(1, abs=1e-6)
+            assert np.array(of_node, float).sum(axis=0) == pytest.approx(times, abs=1e-6)
 
 
 def test_an_archive_has_the_same_numbers_an_array_for_each_layer(gaancore, named):
