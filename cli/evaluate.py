@@ -8,7 +8,8 @@ from rich.table import Table
 
 from gaancore.system.process import prepare_process
 from gaancore.tasks import open_run, task_named
-from gaancore.trained.nodes import SPLITS, NodeRun
+from gaancore.trained.elsewhere import SPLITS
+from gaancore.trained.nodes import NodeRun
 
 from .asked import expect_asked_of
 from .options import prefetch_option, process_options
@@ -19,12 +20,13 @@ from .show import Display, print_whole, score_table
 @click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",
-    help="The data, if it has moved since.  [default: where the run found it]",
+    help="The data, if it has moved since, or another labelled graph with the same features."
+    "  [default: where the run found it]",
 )  # fmt: skip
 @click.option(
     "--split", "splits", type=click.Choice(tuple(SPLITS)), multiple=True,
-    default=("validation", "test"), show_default=True,
-    help="Which nodes or windows to score; repeatable.",
+    help="Which nodes or windows to score; repeatable.  [default: validation and test; of another "
+    "graph its own parts, or all labelled nodes]",
 )  # fmt: skip
 @click.option(
     "--eval-fanouts", metavar="S1,S2",
@@ -52,6 +54,9 @@ def evaluate(
     validation nodes also training nodes, test nodes everything. Traffic is scored over all windows
     of the split, in the data's units, beside guesses that learn nothing.
 
+    On another graph every node sees all others, and classes are joined by their names. A class
+    that the run has not seen is reported, and counts as missed.
+
     --per-class adds a line for each class or label. Precision: the fraction of predicted nodes that
     are correct. Recall: the fraction of true nodes that are found. F1: their harmonic mean; its
     mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0.
@@ -63,8 +68,10 @@ def evaluate(
     if eval_fanouts:
         asked["prefetch"] = options["prefetch"]
     expect_asked_of(opened, "classify nodes", NodeRun, asked)
-    scores = opened.evaluate(splits, data=options["data"], **asked)
+    scores = opened.evaluate(splits or None, data=options["data"], **asked)
     facts = opened.facts
+    for note in scores.notes:
+        click.echo(note if note.startswith("warning: ") else f"note: {note}", err=True)
     if as_json:
         click.echo(json.dumps({"run": run, "data": facts["kind"], **scores}, indent=2))
         return 0

@@ -25,13 +25,13 @@
 extern "C" __global__ void attention_forward(
     const real* queries, const real* keys, const real* values,  // (N, K, A), (S, K, A), (S, K, D)
     const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int team,
-    real scale, unsigned long long threshold, real keep_scale, unsigned long long seed,
+    real scale, unsigned long long threshold, real keep_scale, unsigned long long key,
     real* out,         // (N, K, D)
     real* stats,       // (N, K, 2): what was subtracted from the scores, and 1 / sum
     real* partial,     // (slots, K, D)
     real* partial_stats) {  // (slots, K, 2): maximum, sum
     Team my = team_of(team);
-    int width = team * V, passes = (D + width * STRIPS - 1) / (width * STRIPS);
+    int width = team * V, passes = max(1, (D + width * STRIPS - 1) / (width * STRIPS));
     offset items = (N + slots) * K * passes;
     for (offset item = first_item(team); item < items; item += item_stride(team)) {
         int first = item % passes * width * STRIPS + my.rank * V, k = item / passes % K;
@@ -54,7 +54,7 @@ extern "C" __global__ void attention_forward(
             for (int b = 0; b < BATCH && e + b < unit.stop; ++b) {
                 real share = exp(weight[b] - shift_of(top));
                 total += share;
-                share *= kept_share(seed, (e + b) * K + k, threshold, keep_scale);
+                share *= kept_share(key, (e + b) * K + k, threshold, keep_scale);
                 const real* row = values + (offset(indices[e + b]) * K + k) * D;
                 for (int s = 0; s < STRIPS; ++s) {
                     int d = first + s * width;
@@ -105,7 +105,7 @@ extern "C" __global__ void attention_backward(
     const real* queries, const real* keys, const real* values,  // (N, K, A), (S, K, A), (S, K, D)
     const real* stats,                                          // (N, K, 2)
     const offset* indptr, const int* indices, offset N, offset slots, int K, int A, int D, int team,
-    real scale, unsigned long long threshold, real keep_scale, unsigned long long seed,
+    real scale, unsigned long long threshold, real keep_scale, unsigned long long key,
     real* weights, real* grad_scores) {                         // (E, K)
     Team my = team_of(team);
     for (offset item = first_item(team); item < (N + slots) * K; item += item_stride(team)) {
@@ -125,7 +125,7 @@ extern "C" __global__ void attention_backward(
                 if (my.rank != b % team || e + b >= unit.stop) continue;
                 offset position = (e + b) * K + k;
                 real weight = exp(scale * score[b] - top) * inverse;
-                real factor = kept_share(seed, position, threshold, keep_scale);
+                real factor = kept_share(key, position, threshold, keep_scale);
                 weights[position] = weight * factor;
                 grad_scores[position] = scale * weight * (factor * grad_weight[b] - mean);
             }

@@ -47,14 +47,14 @@ extern "C" __global__ void column_sums(const real* x, offset rows, int G, real* 
     }
 }
 
-// out[t] = x[t] * scale where the bits of (seed, t) keep it, else 0.
+// out[t] = x[t] * scale where the bits of (key, t) keep it, else 0.
 // Bytes: reads and writes size numbers.
 extern "C" __global__ void dropout(const real* x, offset size, unsigned long long threshold,
-                                   real scale, unsigned long long seed, real* out) {
+                                   real scale, unsigned long long key, real* out) {
     for (offset t = first_item(1) * V; t < size; t += item_stride(1) * V) {
         Pack<real> kept = load(x + t);
         for (int v = 0; v < V; ++v)
-            kept.x[v] = random_word(seed, t + v) >= threshold ? kept.x[v] * scale : real(0);
+            kept.x[v] = random_word(key, t + v) >= threshold ? kept.x[v] * scale : real(0);
         store(out + t, kept);
     }
 }

@@ -7,15 +7,15 @@ __device__ __forceinline__ unsigned mix(unsigned h) {  // MurmurHash3's finalise
     return h ^ h >> 16;
 }
 
-// 32 random bits, a pure function of a 63-bit seed and a position.
-__device__ __forceinline__ unsigned random_word(unsigned long long seed,
+// 32 random bits, a pure function of a position and a key (see dropout_key in gaancore/kernels).
+__device__ __forceinline__ unsigned random_word(unsigned long long key,
                                                 unsigned long long position) {
-    return mix(mix(unsigned(position) ^ unsigned(seed)) ^ unsigned(position >> 32) ^
-               unsigned(seed >> 32));
+    return mix(mix(unsigned(position) ^ unsigned(key)) ^ unsigned(position >> 32) ^
+               unsigned(key >> 32));
 }
 
 // What a weight is multiplied with: a word at or above the threshold (rate * 2^32) keeps it.
-__device__ __forceinline__ real kept_share(unsigned long long seed, unsigned long long position,
+__device__ __forceinline__ real kept_share(unsigned long long key, unsigned long long position,
                                            unsigned long long threshold, real scale) {
-    return random_word(seed, position) >= threshold ? scale : real(0);
+    return random_word(key, position) >= threshold ? scale : real(0);
 }

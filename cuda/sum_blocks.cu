@@ -4,9 +4,9 @@
 // loads coalesce. The order depends on `count` only, so bits repeat.
 // Bytes: reads count doubles, writes one.
 
-extern "C" __global__ void sum_blocks(const double* losses, int count, double* out) {
+extern "C" __global__ void sum_blocks(const double* losses, offset count, double* out) {
     double total = 0;
-    for (int t = threadIdx.x; t < count; t += blockDim.x) total += losses[t];
+    for (offset t = threadIdx.x; t < count; t += blockDim.x) total += losses[t];
     total = block_sum(total);
     if (threadIdx.x == 0) out[0] = total;
 }

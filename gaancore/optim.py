@@ -20,7 +20,10 @@ class Adam:
     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
     p = p - lr * lr_scale * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 
-    Defaults are those of the paper's framework (MXNet). A parameter without a gradient stays.
+    Defaults are those of the paper's framework (MXNet). A parameter without a gradient stays, and
+    t does not count such a step for it: t is of the parameter, as in MXNet and PyTorch.
+
+    steps : t of each parameter by name, how often it has moved.
 
     >>> w = Parameter(np.array([1.0, 1.0]))
     >>> total(w * np.array([5.0, -0.1])).backward()
@@ -39,22 +42,23 @@ class Adam:
     ) -> None:
         self.parameters = dict(parameters)
         self.lr, self.beta1, self.beta2, self.eps = lr, beta1, beta2, eps
-        self.steps = 0
+        self.steps = dict.fromkeys(self.parameters, 0)
         self.moment1 = {name: _zeros_like(p) for name, p in self.parameters.items()}
         self.moment2 = {name: _zeros_like(p) for name, p in self.parameters.items()}
 
     def step(self) -> None:
         """Move every parameter that has a gradient."""
-        self.steps += 1
-        correction = math.sqrt(1 - self.beta2**self.steps)
-        eps, unbiased = self.eps * correction, 1 - self.beta1**self.steps
         for name, p in self.parameters.items():
-            if p.grad is not None:
-                rate = self.lr * p.lr_scale * correction / unbiased
-                kernels_for(p.data).adam_step(
-                    p.data, p.grad, self.moment1[name], self.moment2[name],
-                    rate, self.beta1, self.beta2, eps,
-                )  # fmt: skip
+            if p.grad is None:
+                continue
+            self.steps[name] += 1
+            correction = math.sqrt(1 - self.beta2 ** self.steps[name])
+            eps, unbiased = self.eps * correction, 1 - self.beta1 ** self.steps[name]
+            rate = self.lr * p.lr_scale * correction / unbiased
+            kernels_for(p.data).adam_step(
+                p.data, p.grad, self.moment1[name], self.moment2[name],
+                rate, self.beta1, self.beta2, eps,
+            )  # fmt: skip
 
     def state(self) -> dict[str, Array]:
         """Both moments by name, for a checkpoint (`steps` and `lr` are numbers of their own)."""
@@ -123,7 +127,9 @@ class PlateauSchedule:
     After each validation that does not beat the best so far (strictly), in the order of the
     released code: stop if more than `stop_patience` in a row; else, if more than `decay_patience`
     in a row, lr = max(lr * factor, floor), and the count starts again if lr really fell. So with
-    decay_patience < stop_patience a run only stops once the rate is at its floor.
+    decay_patience < stop_patience a run only stops once the rate is at its floor, and a patience
+    of p bears p validations in a row: number p + 1 lowers the rate or stops. The first score
+    counts as an improvement, whatever it is.
 
     >>> schedule = PlateauSchedule(0.01, floor=0.001, factor=0.5, decay_patience=1, stop_patience=9)
     >>> [schedule.update(score) for score in (0.7, 0.6, 0.7)], schedule.lr
@@ -135,7 +141,7 @@ class PlateauSchedule:
     factor: float
     decay_patience: int
     stop_patience: int
-    best: float = 0.0
+    best: float = -math.inf
     bad: int = 0
     stopped: bool = False
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -118,6 +118,19 @@ class Tensor:
     def __repr__(self) -> str:
         return f"Tensor(shape={self.shape}, dtype={self.dtype}, requires_grad={self.requires_grad})"
 
+    def __reduce__(self) -> "tuple[Callable[..., Tensor], tuple[object, ...]]":
+        """Copied and pickled as a leaf of its own, with a copy of the gradient so far.
+
+        Raises TypeError for the result of an op: its tape leads to other Tensors.
+        """
+        if self._node is not None and self._node.leaf is None:
+            raise TypeError("Tensor: the result of an op cannot be copied or pickled; detach it")
+        return _leaf, (type(self), (self.data, *self._arguments()), self.grad)
+
+    def _arguments(self) -> tuple[object, ...]:
+        """What it was made with, after the array."""
+        return (self.requires_grad,)
+
     def detach(self) -> "Tensor":
         """The same array, cut off from the tape."""
         return Tensor(self.data)
@@ -137,6 +150,12 @@ class Tensor:
         if grad.shape != self.shape:
             raise ShapeError(f"backward: grad: expected {self.shape}, got {grad.shape}")
         _walk(self._node, grad)
+
+
+def _leaf(kind: type[Tensor], arguments: tuple[Any, ...], grad: Array | None) -> Tensor:
+    tensor = kind(*arguments)
+    tensor.grad = grad
+    return tensor
 
 
 def _walk(root: Node, grad: Array) -> None:

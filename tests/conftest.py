@@ -1,13 +1,14 @@
 """What all tests share: hypothesis profiles, devices, the number of threads, public data files."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from emulator.device import MODES, EmulatedCupy
-from emulator.module import has_compiler
+from emulator.module import NO_COMPILER, has_compiler
 from hypothesis import HealthCheck, settings
 
 from gaancore.array import cuda_problem, resolve_device
@@ -21,11 +22,30 @@ settings.register_profile("thorough", max_examples=400, **LASTING)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
+    """The last line of all, so that no green run hides that the CUDA kernels took no part in it.
+
+    With GAANCORE_EXECUTE_KERNELS=1 such a run fails.
+    """
+    result = yield
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    if count := sum(NO_COMPILER in str(report.longrepr) for report in skipped):
+        reporter.write_line(
+            f"{count} TESTS WERE SKIPPED AND THE CUDA KERNELS NOT EXECUTED: {NO_COMPILER}. "
+            "GET A COMPILER: apt install g++ (OR clang)"
+        )
+        if os.environ.get("GAANCORE_EXECUTE_KERNELS") == "1":
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    return result
+
+
 @pytest.fixture(scope="session")
 def emulated() -> dict[str, EmulatedCupy]:
     """A CUDA device that the CPU plays, in each mode of the emulator."""
     if not has_compiler():
-        pytest.skip("no g++: CUDA kernels cannot be executed on the CPU")
+        pytest.skip(NO_COMPILER)
     return {name: EmulatedCupy(**mode) for name, mode in MODES.items()}
 
 

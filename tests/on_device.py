@@ -27,5 +27,6 @@ class OnDevice:
 
     def _move(self, x: Any, kind: type, copy: Callable[[Any], Any]) -> Any:
         if isinstance(x, tuple):
-            return tuple(self._move(item, kind, copy) for item in x)
+            moved = [self._move(item, kind, copy) for item in x]
+            return type(x)(*moved) if hasattr(x, "_fields") else tuple(moved)
         return copy(x) if isinstance(x, kind) else x

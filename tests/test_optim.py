@@ -74,6 +74,24 @@ def test_adam_leaves_a_parameter_without_a_gradient_alone():
     assert not optimizer.moment1["idle"].any()
 
 
+def test_a_parameter_without_a_gradient_for_long_moves_as_if_it_had_not_waited():
+    """Worked by hand with t of its own; a step of one common count would be a thousandth of it."""
+    params = parameters()
+    start = {name: p.data.copy() for name, p in params.items()}
+    optimizer = Adam(params.items(), lr=0.01)
+    rng = np.random.default_rng(3)
+    grads = {"weight": rng.standard_normal((1005, 3, 4)), "idle": rng.standard_normal((5, 2, 2))}
+    for t in range(1005):
+        params["weight"].grad = grads["weight"][t]
+        params["idle"].grad = grads["idle"][t - 1000] if t >= 1000 else None
+        optimizer.step()
+    assert optimizer.steps == {"weight": 1005, "slow": 0, "idle": 5}
+    for name, found in grads.items():
+        for at in np.ndindex(params[name].shape):
+            expected = adam_by_hand(start[name][at], found[(slice(None), *at)], 0.01)
+            assert_allclose(params[name].data[at], expected, rtol=1e-10)
+
+
 def test_the_first_step_of_adam_is_the_rate_whatever_the_size_of_the_gradient():
     params = parameters()
     before = params["weight"].data.copy()
@@ -96,7 +114,7 @@ def test_adam_goes_on_from_saved_moments_with_the_same_bits():
     steps(first, params, range(5))
     second = Adam(params.items(), lr=0.01)
     second.load_state({name: array.copy() for name, array in first.state().items()})
-    second.steps = first.steps
+    second.steps = dict(first.steps)
     steps(second, params, range(5, 10))
     assert_array_equal(params["weight"].data, straight["weight"].data)
 
@@ -193,5 +211,24 @@ def test_a_better_score_starts_the_count_again_at_any_time():
 
 def test_a_run_that_never_scores_above_0_still_stops():
     schedule = PlateauSchedule(0.01, 0.01, 0.5, decay_patience=1, stop_patience=3)
-    assert [schedule.update(0.0) for _ in range(4)] == [False] * 4
+    assert [schedule.update(0.0) for _ in range(5)] == [True] + [False] * 4
     assert schedule.stopped
+
+
+@pytest.mark.parametrize("patience", [0, 1, 3])
+@pytest.mark.parametrize("first", [0.0, -7.5, 0.3])
+def test_a_run_stops_after_validation_b_plus_p_plus_1_whatever_the_first_score(patience, first):
+    """b is the best validation, p the patience; the rate is at its floor."""
+    schedule = PlateauSchedule(0.01, 0.01, 0.5, decay_patience=patience, stop_patience=patience)
+    scores = [first, first + 1] + [first] * (patience + 9)
+    done = 0
+    while not schedule.stopped:
+        schedule.update(scores[done])
+        done += 1
+    assert done == 2 + patience + 1
+    assert schedule.best == first + 1
+
+
+def test_a_validation_without_any_score_is_no_improvement():
+    schedule = PlateauSchedule(0.01, 0.01, 0.5, decay_patience=1, stop_patience=1)
+    assert [schedule.update(-math.inf), schedule.update(-3.0)] == [False, True]

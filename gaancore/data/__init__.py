@@ -3,6 +3,7 @@
 from gaancore.data.kind import DataKind, look
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features import Features, Normalize, feature_statistics
+from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.load import find_dataset, load_nodes
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
@@ -35,6 +36,7 @@ __all__ = [
     "SelfLoops",
     "TrafficDataset",
     "Unflagged",
+    "UnknownEdges",
     "WindowBatches",
     "WindowSplit",
     "Windows",

@@ -2,6 +2,7 @@
 
 import inspect
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +18,7 @@ from gaancore.door.training import train
 from gaancore.door.values import as_array, coded_labels, column_names
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import ArcList, CSRGraph
+from gaancore.training.same_data import joined_by_position
 
 Graph = Any  # SciPy sparse, dense (N, N), (2, E) edge_index, a networkx graph, CSRGraph
 
@@ -160,7 +162,9 @@ class GaANClassifier:
         )
         assert isinstance(dataset, NodeDataset)
         self._learn(dataset, seed)
-        self.classes_ = classes
+        # those that a node of the split has: the network knows no others
+        kept = np.unique(codes[split != UNFLAGGED]).astype(np.int64)
+        self.classes_ = classes if dataset.multi_label else classes[kept]
         self.multi_label_ = dataset.multi_label
         self.n_features_in_ = dataset.num_features
         if (names := column_names(X)) is not None:
@@ -195,7 +199,8 @@ class GaANClassifier:
         """(N,) the most likely of `classes_`; with several labels (N, L) of 0 and 1.
 
         X, graph : of any graph with the same features, as `fit` takes them; without both, the
-                   graph that was fitted. Raises DataError, SettingsError.
+                   graph that was fitted. Warns if X has names for its features and that of `fit`
+                   had none, or the other way round. Raises DataError, SettingsError.
         """
         logits = self._logits(X, graph)
         if self.multi_label_:
@@ -249,6 +254,9 @@ class GaANClassifier:
         network, _ = graph_of("predict: graph", graph, len(as_array("predict: X", X)))
         found = made("predict", network, X)
         assert isinstance(found, NodeInputs)
+        line = joined_by_position(self._classifier.feature_names, found.feature_names)
+        if line is not None:
+            warnings.warn(f"predict: X: {line}", UserWarning, stacklevel=4)
         return found
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, make_inputs
+from gaancore.data.nodes.labels import spelling_notes
 from gaancore.data.nodes.make import RawDataset, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_random_split
@@ -68,7 +69,7 @@ def made(
         graph_ids=None if graph_ids is None else as_array(f"{where}: graph_ids", graph_ids),
         class_names=found_names,
         feature_names=None if names is None else tuple(map(str, names)),
-        notes=tuple(notes),
+        notes=(*notes, *spelling_notes(found_names or ())),
     )
     _expect_fitting(where, raw)
     if class_names is not None:

@@ -16,6 +16,7 @@ def load(
     self_loops: str | None = None,
     unflagged: str | None = None,
     nan: str | None = None,
+    unknown_edges: str | None = None,
     split_shares: Sequence[float] | None = None,
     split_seed: int | None = None,
     graph: str | os.PathLike[str] | None = None,
@@ -37,6 +38,7 @@ def load(
                    refused (`error`).
     nan          : features that are NaN: refused (`error`), `zero`, or the `mean` over the training
                    nodes.
+    unknown_edges : edges of two tables that name an id no node has: refused (`error`), or `drop`.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.
     graph, sensor_ids, start, graph_kind, null_value : of traffic: see `load_metr_la`.
@@ -55,6 +57,7 @@ def load(
         "self_loops": self_loops,
         "unflagged": unflagged,
         "nan": nan,
+        "unknown_edges": unknown_edges,
         "split_shares": split_shares,
         "split_seed": split_seed,
         "start": start,

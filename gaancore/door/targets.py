@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION
-from gaancore.door.values import as_array, coded_labels, is_missing, split_of_masks
+from gaancore.data.nodes.labels import without_label
+from gaancore.door.values import as_array, coded_labels, is_no_label, split_of_masks
 from gaancore.errors import DataError, SettingsError
 from gaancore.seeding import generator
 
@@ -44,11 +45,9 @@ def shared_out(
 
 def unlabelled(y: np.ndarray) -> np.ndarray:
     """(N,) bool: whether a value of (N,) stands for no label."""
-    if y.dtype.kind in "iu":
-        return np.asarray(y == -1)
-    if y.dtype.kind == "f":
-        return np.asarray(np.isnan(y) | (y == -1))
-    return np.array([is_missing(value) for value in y.tolist()], bool)
+    if y.dtype.kind in "iuf":
+        return without_label(y)
+    return np.array([is_no_label(value) for value in y.tolist()], bool)
 
 
 def coded_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -26,6 +26,7 @@ READING = (
     "self_loops",
     "unflagged",
     "nan",
+    "unknown_edges",
     "split_shares",
     "split_seed",
     "graph",

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
+from gaancore.data.nodes.labels import NONE_NUMBERS, NONE_WORDS, without_label
 from gaancore.data.nodes.layouts.csv_nodes import SPLITS
 from gaancore.errors import DataError
 
@@ -45,6 +46,13 @@ def is_missing(value: Any) -> bool:
     return (isinstance(value, str) and not value) or (isinstance(value, float) and value != value)
 
 
+def is_no_label(value: Any) -> bool:
+    """Whether a value stands for no label, as in a file: see NONE_WORDS and NONE_NUMBERS."""
+    if isinstance(value, str):
+        return value.strip().casefold() in NONE_WORDS
+    return is_missing(value) or (isinstance(value, int | float) and value in NONE_NUMBERS)
+
+
 def plain(value: Any) -> Any:
     """A NumPy scalar as a Python one; anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
@@ -72,8 +80,8 @@ def column_names(values: Any) -> tuple[str, ...] | None:
 def coded_labels(where: str, values: Any) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """(N,) classes or (N, C) rows of 0 and 1, NaN where a node has none; and the names of classes.
 
-    values : numbers, of which -1 and NaN mean none; names, or None; (N, C) of 0 and 1; or for each
-             node a list, tuple or set of the names of its labels.
+    values : numbers, of which -1, -100 and NaN mean none; names, or None; (N, C) of 0 and 1; or for
+             each node a list, tuple or set of the names of its labels.
     Classes 0, 1, 2, ... have no names but these. Raises DataError.
     """
     if isinstance(values, list | tuple) and any(_is_collection(value) for value in values):
@@ -85,14 +93,14 @@ def coded_labels(where: str, values: Any) -> tuple[np.ndarray, tuple[str, ...] |
         array = array[:, 0]
     if array.ndim == 2:
         rows = _numbers(where, array)
-        rows[(rows == -1).all(axis=1)] = np.nan
+        rows[without_label(rows)] = np.nan
         return rows, column_names(values)
     if array.ndim != 1:
         raise DataError(f"{where}: expected shape (nodes,) or (nodes, labels), got {array.shape}")
     if array.dtype.kind not in "biuf":
         return _named_classes(where, array)
     numbers = array.astype(np.float64)
-    numbers[numbers == -1] = np.nan
+    numbers[without_label(numbers)] = np.nan
     found = np.unique(numbers[~np.isnan(numbers)])
     if (found % 1).any() or np.array_equal(found, np.arange(found.size)):
         return numbers, None
@@ -105,7 +113,7 @@ def _is_collection(value: Any) -> bool:
 
 
 def _named_classes(where: str, array: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    texts = ["" if is_missing(value) else str(plain(value)) for value in array.tolist()]
+    texts = ["" if is_no_label(value) else str(plain(value)) for value in array.tolist()]
     names = _sorted_names({*texts} - {""})
     if not names:
         raise DataError(f"{where}: no node has a label")

@@ -38,7 +38,9 @@ class ArcList:
         dtype = index_dtype(self.num_nodes)
         for start in range(0, self.num_edges, EDGES_AT_A_TIME):
             part = slice(start, start + EDGES_AT_A_TIME)
-            yield self.src[part].astype(dtype, copy=False), self.dst[part].astype(dtype, copy=False)
+            # again, for the arrays are the caller's, and compiled loops trust what they are given
+            src, dst = expect_ends("ArcList", self.src[part], self.dst[part], self.num_nodes)
+            yield src.astype(dtype, copy=False), dst.astype(dtype, copy=False)
             forget_pages(self.src)
             forget_pages(self.dst)
 

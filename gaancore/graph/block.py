@@ -45,8 +45,9 @@ class Block:
     indices : (E,) int32, 0 <= indices < num_src.
     src_ids : (num_src,) int64, the original node id of each source; 0, 1, 2, ... if not given.
 
-    The arrays are checked once, here, and read-only from then on; arrays that are writeable are
-    copied. Raises GraphError if they are not such a matrix, naming the first entry that is wrong.
+    The arrays are checked once, here, and read-only from then on. Arrays that are writeable, and
+    read-only views of such, are copied. Raises GraphError if they are not such a matrix, naming the
+    first entry that is wrong.
 
     >>> from gaancore.graph import Block
     >>> Block([0, 2, 3], [2, 1, 2], num_src=3, src_ids=[7, 8, 9])

@@ -3,6 +3,7 @@
 `what` is the name that an error message starts with, such as "sample_blocks: seeds".
 """
 
+import mmap
 import operator
 from collections.abc import Sequence
 
@@ -11,7 +12,12 @@ from numpy.typing import ArrayLike
 
 from gaancore.errors import GraphError
 from gaancore.graph.hash_set import first_repeat
+from gaancore.system.jit import CompiledMemory
 from gaancore.system.mapped import forget_pages
+
+# What the memory of an array may belong to, besides an array, when it is not written any more: a
+# mapped file, bytes, or a compiled loop that has returned it
+FINAL = (mmap.mmap, bytes, CompiledMemory)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -23,11 +29,22 @@ def read_only(array: np.ndarray) -> np.ndarray:
 def owned(array: np.ndarray, dtype: type) -> np.ndarray:
     """`array` as a contiguous read-only array that nobody else can write to.
 
-    Copied if the caller could still write to it or if the dtype differs; a read-only array of the
-    right dtype (one memory-mapped from disk, say) is shared.
+    Copied if the caller could still write to it, also through an array that it is a view of, or if
+    the dtype differs. A read-only array of the right dtype is shared if it has its own memory or
+    that of a file it is mapped from.
     """
-    copy = True if array.flags.writeable else None
+    copy = None if _is_final(array) else True
     return read_only(np.array(array, dtype=dtype, order="C", copy=copy))
+
+
+def _is_final(array: np.ndarray) -> bool:
+    """Whether nothing that `array` is a view of can be written to, as far as can be known."""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        owner = owner.base
+    return owner is None or isinstance(owner, FINAL)
 
 
 def index_dtype(count: int) -> type:

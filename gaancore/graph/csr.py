@@ -45,7 +45,8 @@ class CSRGraph:
               two edges: both are sampled, and both weigh in a softmax.
 
     Rows that are not ascending are sorted. The arrays are checked once, here, and read-only from
-    then on; arrays that are writeable are copied, read-only ones (memory-mapped, say) are shared.
+    then on. Arrays that are writeable, and read-only views of such, are copied; other read-only
+    ones (memory-mapped, say) are shared.
     Raises GraphError, naming the first wrong entry, if indptr does not rise from 0 to E, an index
     is not a node, a dtype is not integer, or there are not num_nodes rows.
 

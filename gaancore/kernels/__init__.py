@@ -47,8 +47,9 @@ adam_step(parameter, grad, moment1, moment2, rate, beta1, beta2, eps): in place
     parameter -= rate * moment1 / (sqrt(moment2) + eps); gaancore.optim corrects rate and eps
 
 Empty segment: sum, mean and max are 0 (max with winner -1, and no gradient); softmax writes
-nothing. Nothing here checks its arguments: graphs and blocks are validated when they are built,
-arrays by the ops. No float atomics: the same bits for any number of threads and in every run.
+nothing. Kernels trust their arguments: graphs and blocks are validated when they are built, arrays
+by the ops. With GAANCORE_CHECK=1 they check them all (see arguments.py). No float atomics: the same
+bits for any number of threads and in every run.
 
 An example of each. Edges lead from sources 0 and 1 to destination 0, and from 1 to 1; destination 2
 and source 2 have none.
@@ -116,7 +117,7 @@ and source 2 have none.
 >>> show(kernels.matmul(x, weight[:2]))
 [[5.0], [11.0], [17.0]]
 >>> show(kernels.dropout(np.ones((2, 4)), 0.5, 7))
-[[0.0, 2.0, 2.0, 2.0], [2.0, 2.0, 0.0, 0.0]]
+[[2.0, 2.0, 0.0, 0.0], [2.0, 0.0, 2.0, 2.0]]
 >>> show(*kernels.bce_with_logits(np.zeros((1, 2)), np.array([[1, 0]], np.uint8)))  # 2 log 2
 1.386
 [[-0.5, 0.5]]
@@ -151,7 +152,20 @@ def kernels_for(array: Array) -> ModuleType:
 
 
 def dropout_constants(dtype: np.dtype, rate: float, seed: int) -> tuple[np.uint64, Any, np.uint64]:
-    """What both backends keep by: a random 32-bit word of (seed, position) at or above the first
-    number is kept, and scaled by the second, 1 / (1 - rate), in `dtype`.
+    """What both backends keep by: a random 32-bit word of (key, position) at or above the first
+    number is kept, and scaled by the second, 1 / (1 - rate), in `dtype`. The third is the key.
     """
-    return np.uint64(round(rate * 2**32)), dtype.type(1 / (1 - rate)), np.uint64(seed)
+    return np.uint64(round(rate * 2**32)), dtype.type(1 / (1 - rate)), dropout_key(seed)
+
+
+def dropout_key(seed: int) -> np.uint64:
+    """The key of a seed below 2^64: no two share one, and neighbours have nothing in common.
+
+    Positions are mixed with a key bit by bit. With the seeds 0, 1, 2, ... themselves as keys, the
+    masks would be one and the same mask in other orders. The steps are those of SplitMix64 (Steele,
+    Lea and Flood, OOPSLA 2014).
+    """
+    z = (int(seed) + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return np.uint64(z ^ z >> 31)

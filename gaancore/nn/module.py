@@ -25,9 +25,15 @@ class Parameter(Tensor):
         super().__init__(data, requires_grad=True)
         self.lr_scale = lr_scale
 
+    def _arguments(self) -> tuple[object, ...]:
+        return (self.lr_scale,)
+
 
 class Module:
     """Anything with parameters: attributes that are Parameters, Modules or lists of Modules.
+
+    `copy.deepcopy` and `pickle` give a module with arrays and gradients of its own. `pickle` runs
+    what a file says, so load only your own; `state` and a safetensors file need no such trust.
 
     >>> class Two(Module):
     ...     def __init__(self, rng):

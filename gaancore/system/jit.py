@@ -6,6 +6,9 @@ from threading import Lock
 from typing import Any
 
 import numba
+from numba.core.runtime.nrt import MemInfo as CompiledMemory  # of arrays that compiled loops make
+
+__all__ = ["COMPILED", "CompiledMemory", "config", "jit"]
 
 config: Any = numba.config
 COMPILED = not config.DISABLE_JIT

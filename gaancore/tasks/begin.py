@@ -12,6 +12,7 @@ from gaancore.tasks import Task, choose, task_named
 from gaancore.training.choices import Layer, differences, with_changes
 from gaancore.training.run import Run
 from gaancore.training.run_folder import FolderTakenError, RunFolder
+from gaancore.training.same_data import expect_same_data, not_compared
 
 RUNS = Path("runs")
 
@@ -33,6 +34,7 @@ class Begun:
             *(data["notes"][:1] if synthetic else ()),
             f"data: {source}: {self.task.words.data(data)}",
             *self.lines,
+            *(f"note: {note}" for note in run.notes),
             *(f"note: {note}" for note in (() if synthetic else data["notes"])),
             f"model: {s.model}, variant {s.variant}, {run.model.num_parameters:,} parameters, "
             f"{run.steps_per_epoch} steps an epoch, seed {s.seed}, on {run.device}",
@@ -76,7 +78,7 @@ def begin(
     run = what.run(settings, dataset, RunFolder(next(where)), device, prefetch)
     while True:
         try:
-            run.start()
+            run.start(alone=not out)
             return Begun(run, what, tuple(lines))
         except FolderTakenError:
             if out:
@@ -123,12 +125,7 @@ def resume(
     in_memory = data is not None and not isinstance(data, str | Path)
     dataset = data if in_memory else what.load_again(folder, settings, facts, data)
     run = what.run(settings, dataset, folder, device, prefetch)
-    if run.data_facts["checksum"] != facts["checksum"]:
-        raise SettingsError(
-            f"{folder.path}: the data has changed since the run began (checksum "
-            f"{run.data_facts['checksum']}, then {facts['checksum']}); give it the same files "
-            "(data)"
-        )
+    expect_same_data(folder.path, facts, run.data_facts)
     run.resume()
     lines = []
     if lost := folder.lost_lines(run.progress.best_step):
@@ -137,6 +134,8 @@ def resume(
         run.set_epochs(asked.epochs)
     elif folder.record_file.exists():
         lines.append(_complete(run))
+    if unknown := not_compared(facts):
+        lines.append(f"note: {unknown}")
     return Begun(run, what, tuple(lines))
 
 

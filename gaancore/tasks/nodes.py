@@ -48,6 +48,7 @@ class NodeTask(Task):
             "self_loops": s.self_loops,
             "unflagged": s.unflagged,
             "nan": s.nan,
+            "unknown_edges": s.unknown_edges,
         }
         if self.load_data is not None:
             return self.load_data(path, **options)
@@ -62,6 +63,7 @@ class NodeTask(Task):
             self_loops=s.self_loops,
             unflagged=s.unflagged,
             nan=s.nan,
+            unknown_edges=s.unknown_edges,
             split_shares=s.split_shares if any(s.split_shares) else None,
             split_seed=s.split_seed,
         )
@@ -87,7 +89,11 @@ class NodeTask(Task):
 
     def opened(self, folder: RunFolder, device: str) -> NodeRun:
         s, facts = self.stored(folder)
-        return NodeRun(folder, s, facts, lambda p: self.load_again(folder, s, facts, p), device)
+
+        def load(path: str | None, **changes: Any) -> Any:
+            return self.load_again(folder, replace(s, **changes), facts, path)
+
+        return NodeRun(folder, s, facts, load, device)
 
     def paper_model(self, settings: NodeSettings) -> Module:
         data = paper_data(self.name)

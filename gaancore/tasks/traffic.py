@@ -74,7 +74,11 @@ class TrafficTask(Task):
 
     def opened(self, folder: RunFolder, device: str) -> TrafficRun:
         s, facts = self.stored(folder)
-        return TrafficRun(folder, s, facts, lambda p: self.load_again(folder, s, facts, p), device)
+
+        def load(path: str | None, **changes: Any) -> Any:
+            return self.load_again(folder, replace(s, **changes), facts, path)
+
+        return TrafficRun(folder, s, facts, load, device)
 
     def paper_model(self, settings: ForecastSettings) -> Module:
         return build_forecaster(settings, 1 + WIDTHS["time_of_day"])

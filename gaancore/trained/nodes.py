@@ -1,25 +1,26 @@
 """A run that classifies nodes, opened."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
+from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
 from gaancore.data.nodes.missing import Nan
-from gaancore.errors import SettingsError, expect_choice
-from gaancore.trained.opened import OpenedRun
+from gaancore.errors import DataError, SettingsError, expect_choice
+from gaancore.trained.elsewhere import SPLITS, NewGraph, labelled_nodes
+from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
 from gaancore.training.choices import with_changes
 from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
 from gaancore.training.nodes.heads.of_test import look_at_heads
 from gaancore.training.nodes.predict import Classifier, load_classifier
 from gaancore.training.nodes.scorer import Scorer
+from gaancore.training.same_data import data_differences, joined_by_position
 
-SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
 Data = str | Path | NodeDataset | NodeInputs | None  # None: the run's own
 
 
@@ -62,6 +63,8 @@ class NodeRun(OpenedRun):
     ['test', 'validation']
     """
 
+    kind_of_data = NodeDataset
+
     @cached_property
     def classifier(self) -> Classifier:
         """The best weights. Raises DataError if there are none yet."""
@@ -78,12 +81,22 @@ class NodeRun(OpenedRun):
         if data is None:
             return inputs_of(self.dataset)
         if isinstance(data, NodeInputs):
-            return data
+            return self._told(data)
         if not isinstance(data, str | Path):
-            return inputs_of(data)
-        # The mean over training nodes is not one of a new graph, which has none
-        as_trained: Nan = "zero" if self.settings.nan == "zero" else "error"
-        return read_inputs(data, self_loops=self.settings.self_loops, nan=nan or as_trained)
+            return self._told(inputs_of(self._given(data)))
+        nan = nan or self._nan_elsewhere
+        return self._told(read_inputs(data, self_loops=self.settings.self_loops, nan=nan))
+
+    @property
+    def _nan_elsewhere(self) -> Nan:
+        """As in training; but the mean over training nodes is not one of a new graph."""
+        return "zero" if self.settings.nan == "zero" else "error"
+
+    def _told(self, inputs: NodeInputs) -> NodeInputs:
+        """The same; a note says so if features can only be joined by their position."""
+        facts: Any = self.facts
+        note = joined_by_position(facts.get("feature_names"), inputs.feature_names)
+        return replace(inputs, notes=(*inputs.notes, note)) if note else inputs
 
     def predictions(self, data: Data = None, *, nan: Nan | None = None) -> Predictions:
         """Everything about every node, from whole neighbourhoods. See predict, predict_proba."""
@@ -140,24 +153,94 @@ class NodeRun(OpenedRun):
 
     def evaluate(
         self,
-        splits: Sequence[str] = ("validation", "test"),
+        splits: Sequence[str] | None = None,
         *,
         data: str | Path | NodeDataset | None = None,
         eval_fanouts: Any = None,
         per_class: bool = False,
         prefetch: int = 2,
-    ) -> dict[str, Any]:
-        """F1 of the best weights on splits of the run's data, as its validations score.
+    ) -> Scored:
+        """F1 of the best weights on splits of the run's data, as its validations score, or on the
+        labelled nodes of another graph.
 
-        data         : the same data, if they have moved or came from memory.
+        splits       : `train`, `validation` or `test`. By default the last two; of another graph
+                       all parts of its split, or `all` labelled nodes if it has none.
+        data         : the same data, if they have moved or came from memory, or another graph with
+                       the same features. There every node sees the whole graph, whole
+                       neighbourhoods by default. Classes are joined by their names; one that the
+                       run has not seen counts as missed. Only classes that a node has or is given
+                       are in macro-F1.
         eval_fanouts : neighbours drawn at each step, -1 for all; by default as in training.
         per_class    : precision, recall, F1 and support of each class or label as well.
         prefetch     : batches made ahead by threads, where neighbours are drawn.
-        Returns {split: scores}. Raises SettingsError for other splits or other data.
+        Returns {split: scores}; its `notes` say whether the data were the run's, and what was
+        joined. Raises SettingsError for other splits, DataError for data that cannot be scored.
         """
-        for split in splits:
+        for split in splits or ():
             expect_choice("splits", split, tuple(SPLITS))
-        dataset = self.dataset if data is None else self.own_data(data)
+        asked = (eval_fanouts, per_class, prefetch)
+        if data is None:
+            return self._on_own(self.dataset, splits or DEFAULT_SPLITS, *asked)
+        own, differ = self._compared(data)
+        if own is None:
+            return self._elsewhere(data, differ, splits, *asked)
+        return self._on_own(own, splits or DEFAULT_SPLITS, *asked)
+
+    def _compared(self, data: str | Path | NodeDataset) -> tuple[NodeDataset | None, list[str]]:
+        """The run's own data, or None and how these differ."""
+        try:
+            dataset = self._given(data)
+        except (DataError, SettingsError):
+            if not isinstance(data, str | Path):
+                raise
+            # a graph to score needs no part to learn from
+            return None, ["they cannot be read as those were"]
+        differ = data_differences(self.facts, dataset.facts())
+        return (None, differ) if differ else (dataset, [])
+
+    def _elsewhere(
+        self,
+        data: str | Path | NodeDataset,
+        differ: list[str],
+        splits: Sequence[str] | None,
+        eval_fanouts: Any,
+        per_class: bool,
+        prefetch: int,
+    ) -> Scored:
+        fanouts = (-1,) if eval_fanouts is None else eval_fanouts
+        settings = with_changes(self.settings, ("eval_fanouts", {"eval_fanouts": fanouts}))
+        labelled = labelled_nodes(data, settings, self._nan_elsewhere)
+        where = labelled.dataset.path or "data"
+        inputs = self._told(inputs_of(labelled.dataset))
+        self.classifier.features(inputs)  # refuses other ones
+        facts: Any = self.facts
+        known = facts.get("class_names") or map(str, range(facts["num_classes"]))
+        graph = NewGraph(self.classifier, labelled, tuple(known))
+        parts = list(labelled.parts) if splits is None else splits
+        for part in parts:
+            if part not in labelled.parts:
+                has = ", ".join(labelled.parts)
+                raise SettingsError(
+                    f"splits: {where} has no {part} nodes with a label; it has {has}"
+                )
+        scores = Scored(
+            (part, graph.scores(part, settings, prefetch, per_class=per_class)) for part in parts
+        )
+        told = (
+            f"{where}: not the data that the run was trained on ({'; '.join(differ)}): scored as a "
+            "new graph, which every node sees whole"
+        )
+        scores.notes = (told, *inputs.notes, *graph.notes)
+        return scores
+
+    def _on_own(
+        self,
+        dataset: NodeDataset,
+        splits: Sequence[str],
+        eval_fanouts: Any,
+        per_class: bool,
+        prefetch: int,
+    ) -> Scored:
         if empty := [split for split in splits if not dataset.nodes(SPLITS[split]).size]:
             raise SettingsError(f"splits: the run's data have no {empty[0]} nodes")
         settings = self.settings
@@ -165,7 +248,7 @@ class NodeRun(OpenedRun):
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
         classifier = self.classifier
         scorer = Scorer(dataset, (classifier.mean, classifier.scale), settings, prefetch)
-        found = {}
+        found = Scored()
         for split in splits:
             counts = scorer.counts(classifier.model, SPLITS[split])
             found[split] = asdict(counts.scores())

@@ -4,29 +4,41 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from gaancore.array import resolve_device
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import DataError
 from gaancore.system.disk import read_json
 from gaancore.training.record import DataFacts, LogLine, Record
 from gaancore.training.run_folder import REMEDY, RunFolder
+from gaancore.training.same_data import expect_same_data, not_compared
+
+DEFAULT_SPLITS = ("validation", "test")
+
+
+class Scored(dict[str, Any]):
+    """Scores by what was scored; `notes` say what was assumed or left out, a line each."""
+
+    notes: tuple[str, ...] = ()
 
 
 class OpenedRun(ABC):
     """A run in its folder, finished or not, with its best weights so far.
 
     path     : the folder. settings: the run's, frozen. facts: what it wrote down about its data.
-    load     : gives the run's own data, from a path if the files have moved.
+    load     : load(path, **changes) gives the data at a path, or None for the run's own, read as
+               in training with some settings changed.
     device   : `auto` (a GPU if one works), `cpu` or `cuda:N`.
     """
+
+    kind_of_data: ClassVar[type]
 
     def __init__(
         self,
         folder: RunFolder,
         settings: Any,
         facts: DataFacts,
-        load: Callable[[str | None], Any],
+        load: Callable[..., Any],
         device: str = "auto",
     ) -> None:
         self.folder = folder
@@ -59,18 +71,29 @@ class OpenedRun(ABC):
 
     def own_data(self, data: Any) -> Any:
         """The same, from a path if the files have moved, or the dataset if it came from memory."""
-        in_memory = data is not None and not isinstance(data, str | Path)
-        dataset = data if in_memory else self._load(None if data is None else str(data))
-        if (found := dataset.facts()["checksum"]) != self.facts["checksum"]:
-            raise SettingsError(
-                f"{self.path}: the data has changed since the run began (checksum {found}, then "
-                f"{self.facts['checksum']}); give it the same files (data)"
-            )
+        dataset = self._given(data)
+        expect_same_data(self.path, self.facts, dataset.facts())
         return dataset
 
+    def _given(self, data: Any) -> Any:
+        """The dataset that a caller means, read as in training if it is a path."""
+        if data is None or isinstance(data, str | Path):
+            return self._load(None if data is None else str(data))
+        if not isinstance(data, self.kind_of_data):
+            raise DataError(
+                f"{self.path}: data: expected a path or a {self.kind_of_data.__name__}, got a "
+                f"{type(data).__name__}"
+            )
+        return data
+
+    @property
+    def not_compared(self) -> str | None:
+        """A line on what a run of an older version did not write down about its data."""
+        return not_compared(self.facts)
+
     @abstractmethod
-    def evaluate(self, splits: Sequence[str], *, data: Any = None) -> dict[str, Any]:
-        """Scores of the best weights on some splits of the run's data, by name.
+    def evaluate(self, splits: Sequence[str] | None = None, *, data: Any = None) -> Scored:
+        """Scores of the best weights on some splits, by name; by default of validation and test.
 
         data : the same data, if they have moved or came from memory.
         """

@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from gaancore.array import Array, to_numpy
-from gaancore.errors import DataError, TrainingError
+from gaancore.errors import DataError, SettingsError, TrainingError
 from gaancore.system.disk import checksum, write_whole
 
 Groups = dict[str, dict[str, Array]]
@@ -65,6 +65,8 @@ def belongs_to_the_run(path: Path) -> Iterator[None]:
     """Turn what goes wrong when a whole checkpoint is put in place into one line about its file."""
     try:
         yield
+    except (DataError, SettingsError):  # of the data or the settings, not of the file
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path}: not a checkpoint of this run ({error})") from None
 

@@ -13,8 +13,8 @@ class Progress:
     best_step: int = 0
     empty_steps: int = 0  # whose targets were all missing: nothing was learned from them
     seconds: float = 0.0
-    loss_sum: float = 0.0  # this and what follows: since the last validation
-    loss_count: int = 0
+    loss_sum: float = 0.0  # over targets; this and what follows: since the last validation
+    loss_count: int = 0  # of targets
     edges: int = 0
     training_seconds: float = 0.0
 

@@ -1,7 +1,8 @@
 """The files of a run as types: what settings.json, log.jsonl and record.json hold.
 
 `schema` counts their versions. Version 0, without the key, is that of gaancore 0.1; its files are
-read like version 1's, which differs by this key and by `waiting_share` in the log of every task.
+read like version 1's, which differs by this key, by `waiting_share` in the log of every task, by
+`step` and `checksums` in the facts of readings, and by `loss`, which was a mean over steps.
 """
 
 from typing import Any, NotRequired, TypedDict
@@ -15,6 +16,8 @@ class DataFacts(TypedDict):
     kind: str  # "real" or "synthetic"
     path: str | None  # None: built in, or given from memory
     checksum: str
+    step: NotRequired[int]  # seconds between two rows of readings
+    checksums: NotRequired[dict[str, str | None]]  # of each part of readings, see the dataset
     notes: list[str]
 
 
@@ -31,7 +34,7 @@ class LogLine(TypedDict):
 
     step: int
     epoch: float
-    loss: float  # mean of the steps since the last validation
+    loss: float  # mean over the targets of the steps since the last validation
     validation: dict[str, Any]  # the task's scores
     lr: float
     best: bool
@@ -65,3 +68,4 @@ class Record(TypedDict):
     versions: dict[str, str]
     majority: NotRequired[dict[str, Any]]  # where nodes are classified
     baselines: NotRequired[dict[str, Any]]  # of forecasts: guesses, by name
+    inputs_read: NotRequired[dict[str, float]]  # of forecasts: `share` and `empty`

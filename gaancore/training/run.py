@@ -68,6 +68,7 @@ class Run(ABC):
         self.watcher = Watcher()
 
     dataset: Any  # what is learned from
+    notes: tuple[str, ...] = ()  # what the user should know before it begins, a line each
 
     @abstractmethod
     def fetch(self) -> Fetch[Any]:
@@ -114,8 +115,8 @@ class Run(ABC):
                 clock = time.perf_counter()
                 epoch, step = divmod(self.progress.step, self.steps_per_epoch)
                 with _naming(f"epoch {epoch + 1}, step {step + 1} of {self.steps_per_epoch}"):
-                    loss = self._step(batches)
-                self._account(epoch, loss, time.perf_counter() - clock)
+                    loss, count = self._step(batches)
+                self._account(epoch, loss, count, time.perf_counter() - clock)
                 if self._validation_is_due():
                     self._validate(batches)
                 if self.watcher.stop_requested() and not self._finished():
@@ -123,15 +124,15 @@ class Run(ABC):
                     raise RunInterrupt
             return self._write_record()
 
-    def _step(self, batches: Fetch[Any]) -> float | None:
-        """Fetch, forward, loss, backward, clip, step; returns the loss, or None if the batch has no
-        targets, so that there is nothing to learn from.
+    def _step(self, batches: Fetch[Any]) -> tuple[float, int]:
+        """Fetch, forward, loss, backward, clip, step; returns the mean loss and the number of
+        targets that it is over. Without targets there is nothing to learn from: 0 and 0.
         """
         self.optimizer.lr = self.rate()
         batch = next(batches)
         self.progress.edges += batch.edges
         if not batch.count:
-            return None
+            return 0.0, 0
 
         def learn(model: Any, part: Any) -> Array:
             outputs = self.forward(model, batch, part)
@@ -147,24 +148,22 @@ class Run(ABC):
         if not math.isfinite(loss):
             raise TrainingError(f"the loss is {loss}; lower the learning rate")
         self.optimizer.step()
-        return loss
+        return loss, batch.count
 
-    def _account(self, epoch: int, loss: float | None, seconds: float) -> None:
+    def _account(self, epoch: int, loss: float, count: int, seconds: float) -> None:
         """Note what a step did."""
         p = self.progress
         p.step += 1
         p.training_seconds += seconds
         p.seconds += seconds
-        if loss is None:
-            p.empty_steps += 1
-        else:
-            p.loss_sum += loss
-            p.loss_count += 1
-        self.watcher.on_step({"step": p.step, "epoch": epoch + 1, "loss": loss or 0.0})
+        p.empty_steps += not count
+        p.loss_sum += loss * count  # each target weighs the same, in short batches too
+        p.loss_count += count
+        self.watcher.on_step({"step": p.step, "epoch": epoch + 1, "loss": loss})
 
-    def start(self) -> None:
-        """Make the folder of a new run."""
-        self.folder.create(self.settings, self.data_facts)
+    def start(self, *, alone: bool = False) -> None:
+        """Make the folder of a new run; `alone`: one that was not there."""
+        self.folder.create(self.settings, self.data_facts, alone=alone)
 
     def resume(self) -> None:
         """Go back to the last saved step; a run that never saved one starts over."""
@@ -198,7 +197,13 @@ class Run(ABC):
             self.optimizer.load_state(groups["adam"])
             self.progress = Progress(**facts["progress"])
             self.schedule = PlateauSchedule(**facts["schedule"])
-        self.optimizer.steps = self.progress.step - self.progress.empty_steps
+            if "adam_steps" in facts:
+                self.optimizer.steps = {name: facts["adam_steps"][name] for name in groups["model"]}
+                return
+        # gaancore 0.1 kept one count for all parameters, and summed the loss by steps, not targets
+        common = self.progress.step - self.progress.empty_steps
+        self.optimizer.steps = dict.fromkeys(self.optimizer.steps, common)
+        self.progress = replace(self.progress, loss_sum=0.0, loss_count=0)
 
     def _finished(self) -> bool:
         limit = self.settings.epochs * self.steps_per_epoch
@@ -242,7 +247,11 @@ class Run(ABC):
 
     def _save_last(self) -> None:
         groups = {"model": self.model.state(), "adam": self.optimizer.state()}
-        facts = {"progress": asdict(self.progress), "schedule": asdict(self.schedule)}
+        facts = {
+            "progress": asdict(self.progress),
+            "schedule": asdict(self.schedule),
+            "adam_steps": self.optimizer.steps,
+        }
         save_checkpoint(self.folder.last, groups, facts)
 
     def load_best(self) -> dict[str, Any]:

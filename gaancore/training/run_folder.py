@@ -43,14 +43,21 @@ class RunFolder:
         self.record_file = path / "record.json"
         self.lock_file = path / ".lock"
 
-    def create(self, settings: Any, data: dict[str, Any]) -> None:
+    def create(self, settings: Any, data: dict[str, Any], *, alone: bool = False) -> None:
         """Make the folder and write down what was asked for.
 
-        Raises FolderTakenError if a run is there already, DataError if it cannot be written.
+        alone : take no folder that is there already, so that of two processes that choose the same
+                name at once one gets it, on a file system without locks too.
+        Raises FolderTakenError if a run, or with `alone` a folder, is there already, DataError if
+        it cannot be written.
         """
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=not alone)
         except OSError as error:
+            if alone and self.path.exists():
+                raise FolderTakenError(
+                    f"{self.path}: it is there already; choose another"
+                ) from None
             raise DataError(f"{self.path}: cannot be made ({error.strerror})") from None
         with self.held():  # of two that begin at once, one is refused
             if self.settings_file.exists():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_run import small_options
+from small_run import small_arrays, small_options, write_small_npz
 from small_traffic_run import forecast_run
 
 
@@ -93,6 +93,17 @@ def test_speeds_have_no_classes_to_score(refused):
     assert refused("evaluate", "traffic", "--per-class") == (
         "--per-class: traffic is a run of task metr-la, which does not classify nodes; leave it out"
     )
+
+
+def test_another_labelled_graph_is_scored_and_said_to_be_another(gaancore, record, tmp_path):
+    write_small_npz(tmp_path / "new.npz", **small_arrays(seed=1))
+    outcome = gaancore("evaluate", "run", "--data", "new.npz", "--json")
+    assert outcome.code == 0
+    assert "new.npz: not the data that the run was trained on" in outcome.err
+    scores = json.loads(outcome.out)
+    assert list(scores) == ["run", "data", "train", "validation", "test"]
+    asked = gaancore("evaluate", "run", "--data", "new.npz", "--json", "--split", "test")
+    assert json.loads(asked.out)["test"] == scores["test"]
 
 
 def test_evaluating_changes_nothing(gaancore, record):

@@ -60,13 +60,16 @@ def test_a_run_from_files_can_be_evaluated_forecast_and_drawn(gaancore, roads, t
 
     assert gaancore("forecast", "run", "--out", "ahead.csv").code == 0
     header, *rows = read_csv(tmp_path / "ahead.csv")
-    assert header == ["time", *small_roads().sensor_ids]
+    ids = small_roads().sensor_ids
+    assert header == ["time", *ids, *(f"read:{name}" for name in ids)]
     step = small_roads().times[1] - small_roads().times[0]
     assert [row[0] for row in rows] == [
         str(small_roads().times[-1] + (ahead + 1) * step) for ahead in range(3)
     ]
     latest = open_run(tmp_path / "run").forecast(small_roads()).speeds
-    np.testing.assert_allclose(np.array(rows)[:, 1:].astype(float), latest, atol=5.1e-5)
+    np.testing.assert_allclose(np.array(rows)[:, 1:7].astype(float), latest, atol=5.1e-5)
+    read = (small_roads().speeds[-3:] != 0).mean(axis=0)
+    np.testing.assert_allclose(np.array(rows)[:, 7:].astype(float), [read] * 3, atol=5.1e-5)
 
     assert gaancore("plot", "run", "--sensor", "road0-1").code == 0
     found = {path.name for path in (tmp_path / "run" / "plots").iterdir()}
@@ -157,7 +160,8 @@ def test_what_cannot_be_forecast_is_refused_in_one_line(gaancore, refused, roads
     (tmp_path / "new" / "edges.csv").write_text(renamed, encoding="utf-8")
     ids = ("road9-9", *small_roads().sensor_ids[1:])
     write_speeds(tmp_path / "new" / "speeds.csv", 40, ids)
-    assert "trained on: road0-0, road9-9" in refused("forecast", "run", "--data", "new")
+    line = refused("forecast", "run", "--data", "new")
+    assert "trained on: 1 sensor (road9-9) it does not know, 1 sensor (road0-0) not here" in line
     assert "nowhere: no run here" in refused("forecast", "nowhere")
     line = refused("plot", "run", "--sensor", "x")
     ids = ", ".join(small_roads().sensor_ids)
@@ -190,10 +194,52 @@ def test_killed_between_steps_and_resumed_a_run_ends_as_if_nothing_had_been(tmp_
     killed.start()
     for _ in range(3):
         with killed.fetch() as batches:
-            killed._account(0, killed._step(batches), 0.0)
+            killed._account(0, *killed._step(batches), 0.0)
     again = forecast_run(tmp_path / "killed")
     again.resume()
     assert again.train()["test"] == expected
+
+
+def test_a_forecast_without_readings_is_refused_and_what_stands_in_is_told(
+    gaancore, refused, roads, tmp_path
+):
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    lines = (roads / "speeds.csv").read_text(encoding="utf-8").splitlines()
+    for number in range(-3, 0):
+        lines[number] = ",".join([lines[number].split(",")[0], "", *lines[number].split(",")[2:]])
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "edges.csv").write_bytes((roads / "edges.csv").read_bytes())
+    (new / "speeds.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    line = refused("forecast", "run", "--data", "new")
+    assert "1 sensor (road0-0) without half of the last 3 readings" in line
+    assert line.endswith("mean, interpolate or keep (--missing)")
+    assert not (tmp_path / "next_hour.csv").exists()
+    outcome = gaancore("forecast", "run", "--data", "new", "--missing", "mean")
+    assert outcome.code == 0
+    assert "the mean stands in" in outcome.err
+    assert "at least 0.0% (sensor road0-0)" in outcome.out
+    header, *rows = read_csv(tmp_path / "next_hour.csv")
+    assert [row[header.index("read:road0-0")] for row in rows] == ["0.0000"] * 3
+
+
+def test_the_start_of_readings_without_times_can_be_given(gaancore, refused, roads, tmp_path):
+    gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "edges.csv").write_bytes((roads / "edges.csv").read_bytes())
+    lines = (roads / "speeds.csv").read_text(encoding="utf-8").splitlines()
+    cut = [line.partition(",")[2] for line in lines]
+    (new / "speeds.csv").write_text("\n".join(cut) + "\n", encoding="utf-8")
+    assert "give the time of the first row (--start)" in refused("forecast", "run", "--data", "new")
+    start = str(small_roads().times[0])
+    assert (
+        gaancore("forecast", "run", "--data", "new", "--start", start, "--missing", "keep").code
+        == 0
+    )
+    dated = read_csv(tmp_path / "next_hour.csv")
+    gaancore("forecast", "run", "--missing", "keep")
+    assert read_csv(tmp_path / "next_hour.csv") == dated
 
 
 def test_the_mean_of_the_readings_stands_beside_their_errors(gaancore, roads, tmp_path):

@@ -10,7 +10,7 @@ from small_traffic import IDS, speeds_of, times_of, write_csv, write_pickle
 from gaancore.data import load_metr_la, load_nodes, look
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.store.convert import write_store
-from gaancore.data.traffic import dcrnn_windows
+from gaancore.data.traffic.layouts import dcrnn_windows
 from gaancore.errors import DataError
 
 SPEEDS = speeds_of()

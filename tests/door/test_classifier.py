@@ -232,3 +232,5 @@ def test_columns_of_a_frame_name_the_features():
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     with pytest.raises(DataError, match="features: 'b' stands where"):
         model.predict(pd.DataFrame(x, columns=list("bac")), graph)
+    with pytest.warns(UserWarning, match="no names for features: they are joined by position"):
+        model.predict(x, graph)

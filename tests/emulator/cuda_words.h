@@ -91,6 +91,12 @@ GPU_MIN_MAX(double)
 
 // Calls a kernel with arguments given by address, as a launch does.
 template <int...> struct gpu_numbers {};
+#ifdef __clang__
+template <class, int... I> using gpu_pack = gpu_numbers<I...>;
+#define GPU_COUNT(n) __make_integer_seq<gpu_pack, int, n>()
+#else
+#define GPU_COUNT(n) gpu_numbers<__integer_pack(n)...>()
+#endif
 template <class... P, int... I>
 __attribute__((no_sanitize("thread"))) void gpu_spread(void (*f)(P...), void** a,
                                                        gpu_numbers<I...>) {
@@ -98,5 +104,5 @@ __attribute__((no_sanitize("thread"))) void gpu_spread(void (*f)(P...), void** a
 }
 template <class... P>
 __attribute__((no_sanitize("thread"))) void gpu_call(void (*f)(P...), void** a) {
-    gpu_spread(f, a, gpu_numbers<__integer_pack(int(sizeof...(P)))...>());
+    gpu_spread(f, a, GPU_COUNT(int(sizeof...(P))));
 }

@@ -1,12 +1,13 @@
 """CUDA C on the CPU: cupy.RawModule's call convention on NumPy arrays, for tests only.
 
-The text of a .cu file is compiled by g++ together with the words of CUDA (cuda_words.h) and a
-small runtime (runtime.cpp). `checked` builds report what a GPU would silently get wrong (see
-checks.cpp); every launch checks its arguments the way the launch on a GPU should have been made.
+The text of a .cu file is compiled by g++ or clang++, together with the words of CUDA
+(cuda_words.h) and a small runtime (runtime.cpp). `checked` builds report what a GPU would silently
+get wrong (see checks.cpp); every launch checks its arguments the way the launch on a GPU should
+have been made.
 
 Not modelled: the GPU's memory model, coalescing, bank conflicts, occupancy, register limits,
-contraction to fused multiply-adds; races are seen on executed paths only; and g++ accepts host
-functions in device code. The compile test beside it covers the last.
+contraction to fused multiply-adds; races are seen on executed paths only; and the compiler accepts
+host functions in device code. The compile test beside it covers the last.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import weakref
 from collections.abc import Sequence
@@ -26,16 +28,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 HERE = Path(__file__).parent
+FILLED = 2**26  # bytes
 SCHEDULES = {"ascending": 0, "descending": 1, "random": 2}
 MAX_BLOCK, MAX_GRID = (1024, 1024, 64), (2**31 - 1, 65535, 65535)
-FLAGS = ["-std=c++17", "-fPIC", "-fno-gnu-unique", "-fno-exceptions", "-ffp-contract=off", "-w"]
+FLAGS = ["-std=c++17", "-fPIC", "-fno-exceptions", "-ffp-contract=off", "-w"]
 PLAIN = ["-O2"]
 CHECKED = [
     "-O1",
-    "-fno-tree-loop-distribute-patterns",  # no memset or memcpy past the checks
     "-fsanitize=thread",
     "-fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds,alignment",
 ]
+# What only one of the compilers knows. No loop may become a memset that the checks do not see.
+OWN_FLAGS = {
+    "g++": ["-fno-gnu-unique", "-fno-tree-loop-distribute-patterns"],
+    "clang++": ["-fno-builtin"],
+}
 SIGNATURE = re.compile(
     r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(([^)]*)\)'
 )
@@ -75,9 +82,24 @@ class _Buffer(ctypes.Structure):
     )
 
 
+NO_COMPILER = "no g++ or clang++ on Linux, and nothing else executes CUDA kernels on a CPU"
+
+
 def has_compiler() -> bool:
-    """Whether GCC's g++ is there (elsewhere the name may hide clang): without it nothing works."""
-    return shutil.which("g++") is not None and "clang" not in _version()
+    """Whether there is a compiler that the emulator knows: without one nothing works."""
+    return bool(compilers())
+
+
+@functools.cache
+def compilers() -> tuple[str, ...]:
+    """Which of g++ and clang++ are there; the first one is used.
+
+    Only on Linux, for shared arrays are found by how ELF names sections; elsewhere `g++` may also
+    be a name of clang.
+    """
+    if not sys.platform.startswith("linux"):
+        return ()
+    return tuple(name for name in OWN_FLAGS if shutil.which(name))
 
 
 # ---- arrays whose elements nobody wrote yet -------------------------------------------------
@@ -88,10 +110,12 @@ _written: dict[int, np.ndarray] = {}  # address -> one flag per element
 def empty(shape: Any, dtype: Any) -> np.ndarray:
     """numpy.empty, but a checked kernel that reads an element before one wrote it is reported.
 
-    The bytes are 0xFF: NaN, or -1.
+    The bytes are 0xFF: NaN, or -1. Those of an array above FILLED are left as they come, so that
+    it takes memory only where it is written.
     """
     array = np.empty(shape, dtype)
-    array.reshape(-1).view(np.uint8)[...] = 0xFF
+    if array.nbytes <= FILLED:
+        array.reshape(-1).view(np.uint8)[...] = 0xFF
     address = array.ctypes.data
     _written[address] = np.zeros(array.size, np.uint8)
     weakref.finalize(array, _written.pop, address, None)
@@ -125,14 +149,15 @@ def cache_folder() -> Path:
 
 
 @functools.cache
-def _version() -> str:
-    return subprocess.run(["g++", "--version"], capture_output=True, text=True).stdout
+def _version(compiler: str) -> str:
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
 
 
-def _built(name: str, flags: Sequence[str], source: str, *objects: Path) -> Path:
-    """What g++ makes of `source` (or, without one, of `objects`), kept for the next time."""
+def _built(compiler: str, name: str, flags: Sequence[str], source: str, *objects: Path) -> Path:
+    """What a compiler makes of `source` (or, without one, of `objects`), kept for the next time."""
+    own = [*FLAGS, *OWN_FLAGS[compiler], *flags]
     headers = "".join((HERE / file).read_text() for file in ("cuda_words.h", "runtime.h"))
-    parts = [source, headers, _version(), *flags, *(path.name for path in objects)]
+    parts = [source, headers, _version(compiler), *own, *(path.name for path in objects)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     target = cache_folder() / f"{key[:32]}-{name}"
     if not target.exists():
@@ -140,7 +165,7 @@ def _built(name: str, flags: Sequence[str], source: str, *objects: Path) -> Path
             text, output = Path(folder, "source.cpp"), Path(folder, "output")
             text.write_text(source)
             inputs = map(str, objects or [text])
-            command = ["g++", *FLAGS, *flags, f"-I{HERE}", *inputs, "-o", str(output)]
+            command = [compiler, *own, f"-I{HERE}", *inputs, "-o", str(output)]
             result = subprocess.run(command, capture_output=True, text=True)
             if result.returncode:
                 raise KernelFaultError(f"does not compile:\n{result.stderr[:2000]}")
@@ -149,10 +174,10 @@ def _built(name: str, flags: Sequence[str], source: str, *objects: Path) -> Path
 
 
 @functools.cache
-def _library(code: str, checked: bool, portable: bool) -> ctypes.CDLL:
+def _library(compiler: str, code: str, checked: bool, portable: bool) -> ctypes.CDLL:
     mode = ["-c", "-O2", *["-DCHECKED"] * checked, *["-DPORTABLE"] * portable]
     runtime = [
-        _built(f"{part}.o", mode, (HERE / f"{part}.cpp").read_text())
+        _built(compiler, f"{part}.o", mode, (HERE / f"{part}.cpp").read_text())
         for part in ("runtime", "checks")
     ]
     entries = [
@@ -161,10 +186,10 @@ def _library(code: str, checked: bool, portable: bool) -> ctypes.CDLL:
         for name in signatures(code)
     ]
     text = "\n".join(['#include "cuda_words.h"', '#line 1 "kernel"', code, *entries])
-    kernels = _built("kernels.o", ["-c", *(CHECKED if checked else PLAIN)], text)
+    kernels = _built(compiler, "kernels.o", ["-c", *(CHECKED if checked else PLAIN)], text)
     # Linked apart, without the sanitisers' flags: their runtimes must stay out.
     link = ["-shared", "-Wl,-Bsymbolic"]  # a kernel may be called like a function of libc
-    return ctypes.CDLL(str(_built("kernels.so", link, "", kernels, *runtime)))
+    return ctypes.CDLL(str(_built(compiler, "kernels.so", link, "", kernels, *runtime)))
 
 
 @functools.cache
@@ -202,8 +227,12 @@ class EmulatedModule:
         checked: bool = False,
         schedule: str = "ascending",
         portable: bool = False,
+        compiler: str | None = None,
+        most_blocks: int = 2**31 - 1,
     ) -> None:
+        """most_blocks: of a larger grid only so many first blocks are run, and as many last."""
         self.code, self.checked, self.portable = code, checked, portable
+        self.compiler, self.most_blocks = compiler, most_blocks
         self.schedule = SCHEDULES[schedule]
 
     def get_function(self, name: str) -> "EmulatedKernel":
@@ -230,13 +259,15 @@ class EmulatedKernel:
         buffers = self._buffers(args)
         message = ctypes.create_string_buffer(1000)
         module = self.module
-        library = _library(module.code, module.checked, module.portable)
+        compiler = module.compiler or compilers()[0]
+        library = _library(compiler, module.code, module.checked, module.portable)
         failed = library.gpu_launch(
             ctypes.cast(getattr(library, f"gpu_run_{self.name}"), ctypes.c_void_p),
             addresses,
             *((ctypes.c_uint * 3)(*shape) for shape in reversed(shapes)),
             module.schedule,
             ctypes.c_uint64(1),
+            ctypes.c_uint(module.most_blocks),
             (_Buffer * len(buffers))(*buffers),
             len(buffers),
             message,

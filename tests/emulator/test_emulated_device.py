@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from emulator.device import FUNCTIONS, EmulatedCupy, ndarray
-from emulator.module import KernelFaultError, has_compiler
+from emulator.module import NO_COMPILER, KernelFaultError, has_compiler
 
 HOST = np.ones(3, np.float32)
 OPERATORS = ("add", "sub", "mul", "truediv", "pow", "gt", "iadd", "isub", "imul")
@@ -64,7 +64,7 @@ def test_a_kernel_takes_no_array_of_the_host(cupy):
         cupy.RawModule(code=code).get_function("k")((1,), (1,), (HOST,))
 
 
-@pytest.mark.skipif(not has_compiler(), reason="no g++: kernels cannot be executed on the CPU")
+@pytest.mark.skipif(not has_compiler(), reason=NO_COMPILER)
 def test_a_kernel_may_read_what_a_product_wrote_into_a_part_but_not_the_rest():
     cupy = EmulatedCupy(checked=True)
     code = """extern "C" __global__ void add(const double* x, double* total, int n) {

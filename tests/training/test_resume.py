@@ -12,6 +12,7 @@ from small_run import contents, resumed_run, run_until, small_run
 
 from gaancore.data import TRAIN
 from gaancore.errors import DataError, SettingsError, TrainingError
+from gaancore.training.checkpoint import load_checkpoint, save_checkpoint
 from gaancore.training.nodes.run import ClassifierRun
 from gaancore.training.progress import Watcher
 
@@ -44,10 +45,37 @@ def test_a_resumed_run_goes_on_with_the_lowered_rate_and_the_moments(tmp_path):
     again = resumed_run(tmp_path, **changes)
     assert asdict(again.schedule) == asdict(run.schedule)
     assert asdict(again.progress) == asdict(run.progress)
-    assert again.optimizer.steps == 20
+    assert again.optimizer.steps == run.optimizer.steps
+    assert set(again.optimizer.steps.values()) == {20}
     for name, moment in run.optimizer.state().items():
         assert_array_equal(again.optimizer.state()[name], moment)
     assert moment.any()
+
+
+def test_a_checkpoint_with_one_count_of_steps_goes_on_with_the_same_bits(tmp_path):
+    """As gaancore 0.1 wrote them: no count of each parameter, the loss summed by steps."""
+    small_run(tmp_path / "straight").train()
+    run_until(small_run(tmp_path / "old"), 7)
+    last = tmp_path / "old" / "last.safetensors"
+    groups, facts = load_checkpoint(last)
+    del facts["adam_steps"]
+    facts["progress"] |= {"loss_sum": 1.4, "loss_count": 2}
+    save_checkpoint(last, groups, facts)
+    resumed_run(tmp_path / "old").train()
+    expected, found = contents(tmp_path / "straight"), contents(tmp_path / "old")
+    assert found["last.safetensors"] == expected["last.safetensors"]
+    assert found["best.safetensors"] == expected["best.safetensors"]
+    assert found["last.safetensors: facts"] == expected["last.safetensors: facts"]
+
+
+def test_a_parameter_that_had_no_gradient_keeps_its_own_count(tmp_path):
+    run_until(small_run(tmp_path), 3)
+    groups, facts = load_checkpoint(tmp_path / "last.safetensors")
+    facts["adam_steps"]["head.bias"] = 1
+    save_checkpoint(tmp_path / "last.safetensors", groups, facts)
+    steps = resumed_run(tmp_path).optimizer.steps
+    assert steps.pop("head.bias") == 1
+    assert set(steps.values()) == {3}
 
 
 def test_a_run_that_was_killed_before_it_saved_starts_over(tmp_path):

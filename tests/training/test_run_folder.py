@@ -31,6 +31,7 @@ def test_a_run_stops_early_at_the_floor_and_says_so(tmp_path):
     assert log[-1]["lr"] == 0.004
     assert [line["best"] for line in log[-3:]] == [False] * 3
     assert len(log) == record["epochs"]
+    assert record["epochs"] >= record["best_epoch"] + 3  # patience 2: the third in a row stops it
 
 
 def test_the_record_is_of_the_best_weights_and_a_tie_keeps_the_earlier(tmp_path):
@@ -80,14 +81,18 @@ def test_the_record_holds_what_a_reader_needs(tmp_path):
     assert record["settings"]["variant"] == "paper"
 
 
-def test_each_validation_is_a_line_with_the_mean_loss_of_the_steps_since_the_last(tmp_path):
+def test_each_validation_is_a_line_with_the_mean_loss_of_the_nodes_since_the_last(tmp_path):
     run, losses = small_run(tmp_path, validate_every=2, epochs=2), []
     run.watcher = Watcher(on_step=lambda facts: losses.append(facts["loss"]))
     run.train()
     log = RunFolder(tmp_path).read_log()
     assert [line["step"] for line in log] == [2, 4, 6, 8, 10]
     assert [line["epoch"] for line in log] == [0.4, 0.8, 1.2, 1.6, 2.0]
-    pairs = [(losses[i] + losses[i + 1]) / 2 for i in range(0, 10, 2)]
+    sizes = [16, 16, 16, 16, 8] * 2  # 72 training nodes
+    pairs = [
+        (losses[i] * sizes[i] + losses[i + 1] * sizes[i + 1]) / (sizes[i] + sizes[i + 1])
+        for i in range(0, 10, 2)
+    ]
     assert [line["loss"] for line in log] == pytest.approx(pairs, rel=1e-12)
 
 

@@ -1,6 +1,7 @@
 """Read arrays and CSV from files that may be damaged; refuse in one line, never unpickle."""
 
 import csv
+import math
 import shutil
 import tempfile
 import zipfile
@@ -14,6 +15,7 @@ import numpy as np
 from gaancore.errors import DataError
 from gaancore.system.disk import expect_file
 
+NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
 
 
@@ -25,7 +27,7 @@ def read_npy(path: Path) -> np.ndarray:
     with refusing_damage(path, ".npy array"), path.open("rb") as stream:
         if path.stat().st_size >= MAPPED_FROM:
             return np.lib.format.open_memmap(path, mode="r")
-        return _read_array(stream)
+        return _read_array(stream, path.stat().st_size)
 
 
 def npz_names(path: Path) -> list[str]:
@@ -34,23 +36,31 @@ def npz_names(path: Path) -> list[str]:
         return [name.removesuffix(".npy") for name in archive.namelist()]
 
 
+def listed_names(path: Path) -> str:
+    """The names of the arrays in a `.npz` file for a message: one line, beginnings of names."""
+    names = sorted(npz_names(path))
+    shown = [name if name.isprintable() else repr(name)[1:-1] for name in names]
+    return ", ".join(name[:NAME_SHOWN] for name in shown) or "no arrays"
+
+
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
     """The arrays of a `.npz` file by name: all, or those of `names` that it has.
 
-    Large ones are unpacked to a nameless temporary file, which goes when the array does, and
-    memory-mapped read-only. Raises DataError as `read_npy` does.
+    Others are not unpacked, so that they may be damaged. Large ones are unpacked to a nameless
+    temporary file, which goes when the array does, and memory-mapped read-only.
+    Raises DataError as `read_npy` does.
     """
     expect_file(path)
     member = "zip directory"
     try:
         with zipfile.ZipFile(path) as archive:
             arrays = {}
-            for member in archive.namelist():
-                name = member.removesuffix(".npy")
+            for name, member in {m.removesuffix(".npy"): m for m in archive.namelist()}.items():
                 if names is None or name in names:
-                    large = archive.getinfo(member).file_size >= MAPPED_FROM
+                    size = archive.getinfo(member).file_size
                     with archive.open(member) as stream:
-                        arrays[name] = _map_array(stream) if large else _read_array(stream)
+                        large = size >= MAPPED_FROM
+                        arrays[name] = _map_array(stream) if large else _read_array(stream, size)
             return arrays
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
@@ -66,21 +76,32 @@ def refusing_damage(path: Path, what: str) -> Iterator[None]:
         raise DataError(_damage(path, what, str(error))) from error
 
 
-def _read_array(stream: IO[bytes]) -> np.ndarray:
+def _read_array(stream: IO[bytes], size: int) -> np.ndarray:
+    """The array in a stream of `size` bytes, no larger than they are."""
+    shape, _, dtype = _read_header(stream)
+    promised = math.prod(shape) * max(1, dtype.itemsize)
+    if promised > size:
+        raise ValueError(f"its header promises {promised:,} bytes, more than there are")
+    stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }[np.lib.format.read_magic(stream)]
+    shape, fortran_order, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays cannot be loaded")
+    return shape, fortran_order, dtype
 
 
 def _map_array(stream: IO[bytes]) -> np.ndarray:
     with tempfile.TemporaryFile() as file:
         shutil.copyfileobj(stream, file, 1 << 22)
         file.seek(0)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[np.lib.format.read_magic(file)]
-        shape, fortran_order, dtype = read_header(file)
-        if dtype.hasobject:
-            raise ValueError("Object arrays cannot be loaded")
+        shape, fortran_order, dtype = _read_header(file)
         order: Literal["F", "C"] = "F" if fortran_order else "C"
         return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
@@ -131,7 +152,7 @@ def _damage(path: Path, what: str, reason: str) -> str:
         looks_like_a_page = stream.read(64).lstrip().startswith(b"<")
     if looks_like_a_page:
         return f"{path}: a web page or XML, not a {what}; download the file itself"
-    first_line = reason.partition("\n")[0]
+    first_line = reason.partition("\n")[0][:REASON_SHOWN]
     return (
         f"{path}: not a readable {what}: {first_line} ({path.stat().st_size:,} bytes); "
         "truncated, damaged or holding Python objects: fetch it again, or save it as plain numbers"

@@ -2,7 +2,9 @@
 
 {"nodes": [{"id": ..., ...}, ...], "links": [{"source": ..., "target": ...}, ...]}. What an
 endpoint means depends on the networkx that wrote the file: a POSITION in `nodes` (1.x), or a node
-id (2.x and later; 3.4 also renamed `links` to `edges`).
+id (2.x and later; 3.4 also renamed `links` to `edges`). Other programs write the ids as text and
+the same numbers at the ends, or the other way round: ids are compared as text. Where both readings
+fit and differ, the file is refused.
 """
 
 from dataclasses import dataclass
@@ -11,22 +13,42 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from gaancore.data.files.text_array import text_array
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import read_json
 
+SHOWN = 3  # ends in a note
+
 
 @dataclass(frozen=True)
 class NodeLink:
-    """nodes: their attributes, `id` among them. graph: the links, one way, between positions."""
+    """nodes: their attributes, `id` among them. graph: the links, one way, between positions.
+
+    notes: how the ends of the links were read, unless they are the ids themselves.
+    """
 
     nodes: list[dict[str, Any]]
     graph: CSRGraph
+    notes: tuple[str, ...]
 
     @property
     def ids(self) -> list[str]:
         """The node ids as text, which is how other JSON files use them as keys."""
         return [str(node["id"]) for node in self.nodes]
+
+    def id_array(self, where: str) -> np.ndarray:
+        """(N,) the node ids: integers if all of them fit into 64 bits, else text.
+
+        where : the file, to begin an error with; see `text_array`.
+        """
+        ids = [node["id"] for node in self.nodes]
+        if all(isinstance(node_id, int) for node_id in ids):
+            for dtype in (np.int64, np.uint64):
+                bounds = np.iinfo(dtype)
+                if bounds.min <= min(ids) and max(ids) <= bounds.max:
+                    return np.array(ids, dtype)
+        return text_array(where, self.ids)
 
 
 def read_node_link(path: Path) -> NodeLink:
@@ -42,30 +64,32 @@ def read_node_link(path: Path) -> NodeLink:
         )
     positions = _positions(path, nodes)
     ends = _endpoints(path, key, document[key])
-    table = _meaning(path, key, positions, ends)
+    by_position = _are_positions(path, key, nodes, positions, ends)
     try:
-        pairs = np.array([table[end] for end in ends], dtype=np.int64).reshape(-1, 2)
+        places = ends if by_position else [positions[str(end)] for end in ends]
     except KeyError as error:
-        raise _unknown_endpoint(path, key, table, ends) from error
+        raise _unknown_endpoint(path, key, positions, ends) from error
+    pairs = np.array(places, dtype=np.int64).reshape(-1, 2)
     graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(nodes), duplicates="keep")
-    return NodeLink(nodes, graph)
+    return NodeLink(nodes, graph, _notes(path, key, nodes, ends, by_position))
 
 
 def _is_id(value: Any) -> TypeGuard[int | str]:
     return type(value) in (int, str)  # not bool, which is an int to isinstance
 
 
-def _positions(path: Path, nodes: list[Any]) -> dict[int | str, int]:
-    """Node id -> position."""
-    positions: dict[int | str, int] = {}
+def _positions(path: Path, nodes: list[Any]) -> dict[str, int]:
+    """Node id, as text -> position."""
+    positions: dict[str, int] = {}
     for place, node in enumerate(nodes):
         node_id = node.get("id") if isinstance(node, dict) else None
         if not _is_id(node_id):
             raise DataError(f"{path}: nodes[{place}] has no `id` that is an integer or a string")
-        if positions.setdefault(node_id, place) != place:
+        first = positions.setdefault(str(node_id), place)
+        if first != place:
             raise DataError(
-                f"{path}: nodes[{positions[node_id]}] and nodes[{place}] have the same id "
-                f"{node_id!r}; ids must differ"
+                f"{path}: nodes[{first}] and nodes[{place}] have the same id "
+                f"{node_id!r:.80}; ids must differ"
             )
     return positions
 
@@ -85,32 +109,48 @@ def _endpoints(path: Path, key: str, links: list[Any]) -> list[int | str]:
     return ends
 
 
-def _meaning(
-    path: Path, key: str, positions: dict[int | str, int], ends: list[int | str]
-) -> dict[int | str, int]:
-    """Endpoint -> position, under the reading of the endpoints that fits the file."""
-    by_position: dict[int | str, int] = {i: i for i in range(len(positions))}
+def _are_positions(
+    path: Path, key: str, nodes: list[Any], positions: dict[str, int], ends: list[int | str]
+) -> bool:
+    """Whether the ends are positions in `nodes`, under the one reading that fits the file."""
     used = set(ends)
-    are_ids, are_positions = used <= positions.keys(), used <= by_position.keys()
-    if key == "links" and are_positions and not are_ids:
-        return by_position
-    if key == "links" and are_positions and any(positions[end] != end for end in used):
-        raise DataError(
-            f"{path}: links could name node ids or positions in `nodes`, and the two differ; "
-            "rename `links` to `edges` if they are ids, or write the node ids as strings if they "
-            "are positions"
-        )
-    return positions
+    fit_positions = all(isinstance(end, int) and 0 <= end < len(nodes) for end in used)
+    if not used or not fit_positions:
+        return False
+    if any(str(end) not in positions for end in used):
+        return key == "links"  # by that name networkx 3.4 and later write ids alone
+    same = all(positions[str(end)] == end for end in used)
+    written_as_ids = key == "edges" and all(isinstance(node["id"], int) for node in nodes)
+    if same or written_as_ids:
+        return False
+    raise DataError(
+        f"{path}: {key} could name node ids or positions in `nodes`, and the two differ; if they "
+        "are ids, write ids and ends as numbers and name the list `edges`; if they are positions, "
+        "write ids that are no numbers, such as n0"
+    )
+
+
+def _notes(
+    path: Path, key: str, nodes: list[Any], ends: list[int | str], by_position: bool
+) -> tuple[str, ...]:
+    if by_position:
+        some = [int(end) for end in dict.fromkeys(ends)][:SHOWN]
+        first = ", ".join(f"{end} is {nodes[end]['id']!r}" for end in some)
+        return (f"{path.name}: {key} name positions in `nodes`, no ids: {first}",)
+    kinds = {type(node["id"]) for node in nodes} | set(map(type, ends))
+    if len(kinds) > 1:
+        return (f"{path.name}: {key} name ids: numbers and text compared as text",)
+    return ()
 
 
 def _unknown_endpoint(
-    path: Path, key: str, table: dict[int | str, int], ends: list[int | str]
+    path: Path, key: str, positions: dict[str, int], ends: list[int | str]
 ) -> DataError:
-    place = next(i for i, end in enumerate(ends) if end not in table)
+    place = next(i for i, end in enumerate(ends) if str(end) not in positions)
     numbers = [end for end in ends if isinstance(end, int)]
-    one_based = bool(numbers) and min(numbers) == 1 and max(numbers) == len(table)
+    one_based = bool(numbers) and min(numbers) == 1 and max(numbers) == len(positions)
     hint = "the ids look 1-based: subtract 1" if one_based else "add the node or remove the link"
     return DataError(
-        f"{path}: {key}[{place // 2}] ends at {ends[place]!r}, which is neither the id of a node "
-        f"nor a position below {len(table)}; {hint}"
+        f"{path}: {key}[{place // 2}] ends at {ends[place]!r:.80}, which is neither the id of a "
+        f"node nor a position below {len(positions)}; {hint}"
     )

@@ -3,43 +3,54 @@
 import itertools
 import re
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.files.ids import WHOLE
 from gaancore.data.files.separator import SEPARATORS, plain_separator, separator_notes
+from gaancore.data.files.times import TIME_NAMES, is_time_text
 from gaancore.errors import DataError
 
-INDEX_NAMES = {"index", "unnamed: 0", "timestamp", "timestamps", "datetime", "date", "time"}
+INDEX_NAMES = {"index", "unnamed: 0"} | TIME_NAMES
 NOTHING = dict.fromkeys(("", "nan", "na", "n/a", "null", "none"), float("nan"))
 INTEGER = re.compile(r"[+-]?\d+")
 NUMBER = re.compile(r"([+-]?\d+\.\d+(?:[eE][+-]?\d+)?)(?:\.\d+)?")  # 64.5.2 is pandas' third 64.5
 DATE = re.compile(r"\d{1,4}[-/]\d{1,2}[-/]\d{1,4}([ T].*)?")
+
+LONGEST_SHOWN = 40  # of a cell in a message
+
+# From the cells of a first line that is all numbers, and the numbers below it: whether the line is
+# a header of ids; None where its looks decide.
+Decide = Callable[[list[str], np.ndarray], bool | None]
 
 
 @dataclass(frozen=True)
 class NumberTable:
     """values: (R, C) float64, NaN where a cell is empty. columns: the header's names, if any.
 
-    index: the text of the first column where it is no value but names the row.
+    index: the text of the first column where it is no value but names the row; index_name: what
+    the header says above it.
     """
 
     values: np.ndarray
     columns: tuple[str, ...] | None
     index: tuple[str, ...] | None
+    index_name: str
     notes: tuple[str, ...]
 
 
-def read_number_table(path: Path) -> NumberTable:
+def read_number_table(path: Path, decide: Decide = lambda names, values: None) -> NumberTable:
     """Read the table, which has commas, semicolons or tabs between its cells.
 
     The first column is an index if its header says so (empty, `timestamp`, ...) or it holds dates.
-    The first line is a header of names if a cell of it is no number, or all are different integers
-    (ids). A line of readings that pandas took for a header, and wrote back as one with repeated
-    numbers marked (`64.5.1`), is a row again, and a note says so.
+    The first line is a header of names if a cell of it is no number. Where all are numbers,
+    `decide` tells, by what the table is joined with; where that says nothing, different integers
+    are ids. A line of readings that pandas took for a header, and wrote back as one with repeated
+    numbers marked (`64.5.1`), is a row again. Notes say which it was.
     Raises DataError naming the line and column of the first cell that is wrong.
     """
     separator = plain_separator(path)
@@ -64,41 +75,67 @@ def read_number_table(path: Path) -> NumberTable:
     values = np.array(numbers).reshape(-1, len(names))
     columns: tuple[str, ...] | None = tuple(names)
     notes = separator_notes(path, separator)
-    if not _is_header(path, first, has_index, values):
-        columns = None
+    index_name = first[0] if has_index else ""
+    if not _is_header(path, first, has_index, values, decide):
+        columns, index_name = None, ""
         readings = [NUMBER.sub(r"\1", name) for name in names]
-        if readings != names:
-            notes += ("the header line holds readings: taken as the first row",)
+        marked = readings != names
+        notes += (
+            "the header line holds readings: taken as the first row"
+            if marked
+            else f"{path.name}: no header: the first line is taken as the first row",
+        )
         values = np.vstack([parse_numbers(path, lines[0][0], readings, places), values])
         index = first[:has_index] + index
-    return NumberTable(values, columns, tuple(index) if has_index else None, notes)
+    elif not len(values):
+        raise DataError(f"{path}: a header and no rows")
+    elif not has_index and all(map(_is_number, names)):
+        shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        notes += (f"{path.name}: the first line is taken as a header of ids ({shown})",)
+    return NumberTable(values, columns, tuple(index) if has_index else None, index_name, notes)
 
 
 def _has_index(first: list[str], second: list[str]) -> bool:
     """Whether the first column names the rows, from two lines."""
-    if DATE.fullmatch(first[0]) or DATE.fullmatch(second[0]):
+    if any(DATE.fullmatch(cell) or is_time_text(cell) for cell in (first[0], second[0])):
         return True
     if first[0]:
         return first[0].lower() in INDEX_NAMES
+    if all(map(WHOLE.fullmatch, [*first[1:], second[0]])) and len(set(first)) == len(first) > 1:
+        return True  # ids and an index that became floats
     return not (NUMBER.fullmatch(second[0]) or second[0].lower() in NOTHING)
 
 
-def _is_header(path: Path, first: list[str], has_index: bool, values: np.ndarray) -> bool:
+def _is_header(
+    path: Path, first: list[str], has_index: bool, values: np.ndarray, decide: Decide
+) -> bool:
     """Whether the first line names columns; raises DataError where only a person can tell."""
     names = first[has_index:]
-    if not all(INTEGER.fullmatch(name) for name in names):
-        return not all(_is_number(name) for name in names)
-    if has_index and not DATE.fullmatch(first[0]):
+    if not all(map(_is_number, names)):
         return True
+    if has_index and first[0] and not (DATE.fullmatch(first[0]) or is_time_text(first[0])):
+        return True  # such as `timestamp`
     if len(set(names)) < len(names):
-        return False
-    ids = sorted(map(int, names))
-    if ids == list(range(len(ids))) or not (np.nan_to_num(values) >= ids[0]).any():
+        return has_index and not first[0] and all(map(INTEGER.fullmatch, names))
+    integers = all(map(INTEGER.fullmatch, names))
+    if integers and has_index and not first[0]:
         return True
-    raise DataError(
-        f"{path}: the first line could be a header of sensor ids or a row of readings; "
-        "name the columns, or write the readings with a decimal point"
-    )
+    if (said := decide(names, values)) is not None:
+        return said
+    if not all(map(WHOLE.fullmatch, names)):
+        return False
+    ids = sorted(map(float, names))
+    if ids == list(range(len(ids))):
+        return True
+    below = not (np.nan_to_num(values) >= ids[0]).any()
+    if integers and below:
+        return True
+    if integers or below:
+        raise DataError(
+            f"{path}: the first line could be a header of sensor ids or a row of readings; "
+            "name the columns, or write the readings with a decimal point"
+        )
+    return False
 
 
 def _is_number(cell: str) -> bool:
@@ -134,7 +171,12 @@ def parse_numbers(
             found.append(words[cell.lower()] if cell.lower() in words else float(cell))
         except ValueError:
             raise DataError(
-                f"{path}: line {line}, column {column}: {cell!r} is not a number; "
+                f"{path}: line {line}, column {column}: {shortened(cell)!r} is not a number; "
                 f"{'write decimals with a point' if ',' in cell else remedy}"
             ) from None
     return found
+
+
+def shortened(cell: str) -> str:
+    """The beginning of a cell, for a message."""
+    return cell if len(cell) <= LONGEST_SHOWN else f"{cell[:LONGEST_SHOWN]}..."

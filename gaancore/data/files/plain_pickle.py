@@ -8,8 +8,10 @@ other package run. Arrays are made of the plain bytes afterwards.
 import io
 import pickle
 import re
+import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,20 +19,26 @@ from gaancore.errors import DataError
 from gaancore.system.disk import expect_file
 
 PLAIN_DTYPE = re.compile(r"b1|[iu][1248]|f[248]|[SU]\d+")
+MOST_GIVEN = 8  # what an array, a dtype or an encoded text is made from
 
 
 def read_plain_pickle(path: Path) -> Any:
     """The value in a pickle of Python 2 or 3: an array, or a plain value whose items may be arrays.
 
-    Python 2's strings become text. Raises DataError if the file is missing or damaged, or names
-    any class or function other than those that make an array of numbers or text.
+    Python 2's strings become text. The memory taken is bounded by the size of the file: it holds
+    every byte that it asks for. Raises DataError if the file is missing or damaged, or names any
+    class or function other than those that make an array of numbers or text.
     """
     expect_file(path)
     try:
-        value = _Unpickler(io.BytesIO(path.read_bytes()), encoding="latin1").load()
-        return (
-            [_plain(item) for item in value] if isinstance(value, list | tuple) else _plain(value)
-        )
+        value = _Unpickler(io.BytesIO(_content(path)), encoding="latin1").load()
+        if not isinstance(value, list | tuple):
+            return _plain(value)
+        made: dict[int, Any] = {}  # an item that is listed many times is made once
+        for item in value:
+            if id(item) not in made:
+                made[id(item)] = _plain(item)
+        return [made[id(item)] for item in value]
     except _RefusedError as refusal:
         raise DataError(
             f"{path}: refused: the pickle asks for {refusal}, but only plain containers and arrays "
@@ -45,10 +53,24 @@ class _RefusedError(Exception):
     pass
 
 
+def _content(path: Path) -> bytes:
+    """The file; if a text program ended the lines of a protocol 0 with CR LF, with LF again.
+
+    Protocol 0 is lines of text in which ends of lines are escaped, so that nothing else changes.
+    """
+    content = path.read_bytes()
+    lines = content.count(b"\n")
+    if content[:1] != pickle.PROTO and lines and content.count(b"\r\n") == lines:
+        return content.replace(b"\r\n", b"\n")
+    return content
+
+
 class _StandIn:
     """Keeps what the pickle calls it with, and the state that follows."""
 
     def __init__(self, *given: Any) -> None:
+        if len(given) > MOST_GIVEN:  # a short file could have a long list copied many times
+            raise ValueError(f"{len(given):,} arguments for an array")
         self.given = given
         self.state: Any = None
 
@@ -86,10 +108,26 @@ _NAMES: dict[tuple[str, str], type[_StandIn]] = {
 # The reader written in Python keeps its memo in a dict; the one in C takes memory for as many
 # entries as the highest number that a damaged file happens to name.
 class _Unpickler(pickle._Unpickler):
+    read: Callable[[int], bytes]
+    append: Callable[[Any], None]
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _NAMES:
             raise _RefusedError(f"{module}.{name}")
         return _NAMES[module, name]
+
+    def load_bytearray8(self) -> None:
+        """Reads the bytes before it takes memory; Python's own takes what the file names."""
+        (length,) = struct.unpack("<Q", self.read(8))
+        content = self.read(min(length, 1 << 62))
+        if len(content) < length:
+            raise EOFError("the file ends inside a bytearray")
+        self.append(bytearray(content))
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        **pickle._Unpickler.dispatch,
+        pickle.BYTEARRAY8[0]: load_bytearray8,
+    }
 
 
 def _plain(value: Any) -> Any:
@@ -109,8 +147,10 @@ def _array(content: Any, dtype: _DType, shape: tuple[int, ...], order: Any) -> n
         content = content.given[0]
     if isinstance(content, str):
         content = content.encode("latin1")
+    if not isinstance(content, bytes | bytearray):
+        raise _RefusedError(f"an array whose content is of type {type(content).__name__}")
     code, byte_order = dtype.given[0], dtype.state[1]
     if not PLAIN_DTYPE.fullmatch(code):
         raise _RefusedError(f"an array of dtype {code}")
     plain = np.dtype(code).newbyteorder(byte_order)
-    return np.frombuffer(bytes(content), plain).reshape(shape, order=order)
+    return np.frombuffer(content, plain).reshape(shape, order=order)

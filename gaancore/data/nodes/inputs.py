@@ -8,6 +8,7 @@ import numpy as np
 
 from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
@@ -15,6 +16,8 @@ from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph, SelfLoops
 from gaancore.system.paths import user_path
+
+SHOWN = 5  # ids in a message
 
 
 @dataclass(frozen=True)
@@ -36,16 +39,18 @@ class NodeInputs:
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """(n,) int64: the rows of the nodes that the files call `ids`, one for each, in this order.
 
-        Raises DataError for ids that no node has: how many, and the first.
+        Raises DataError for ids that no node has: how many, and up to five of them.
         """
         asked = list(ids)
         wanted = dict.fromkeys(asked)
         names = map(str, self.node_ids.tolist())
         row_of = {name: row for row, name in enumerate(names) if name in wanted}
         if unknown := [name for name in wanted if name not in row_of]:
+            some = ", ".join(f"{name[:80]!r}" for name in unknown[:SHOWN])
+            some += ", ..." if len(unknown) > SHOWN else ""
             raise DataError(
                 f"{self.path or 'the built-in data'}: {len(unknown):,} of {len(wanted):,} ids "
-                f"belong to no node, first {unknown[0]!r}; ids look like {self.node_ids[0]}"
+                f"belong to no node: {some}; ids look like {self.node_ids[0]}"
             )
         return np.array([row_of[name] for name in asked], np.int64)
 
@@ -57,18 +62,24 @@ def inputs_of(dataset: NodeDataset) -> NodeInputs:
 
 
 def read_inputs(
-    path: str | os.PathLike[str], *, self_loops: SelfLoops = "keep", nan: Nan = "error"
+    path: str | os.PathLike[str],
+    *,
+    self_loops: SelfLoops = "keep",
+    nan: Nan = "error",
+    unknown_edges: UnknownEdges = "error",
 ) -> NodeInputs:
     """The graph and features at `path`: a store or any layout; labels and split are ignored.
 
     An `.npz` or two tables need edges and features alone. Every node is taken, whatever its split;
-    see `make_dataset` and `fill_missing` for the options. Raises DataError, SettingsError.
+    see `make_dataset`, `fill_missing` and `read_csv_graph` for the options.
+    Raises DataError, SettingsError.
     """
     source = user_path(path)
     if is_store(source):
         store = inputs_of(open_store(source))
         return replace(store, graph=store.graph.self_loops(self_loops))
-    return make_inputs(fill_missing(read_layout(source), nan), self_loops=self_loops)
+    raw = read_layout(source, unknown_edges=unknown_edges)
+    return make_inputs(fill_missing(raw, nan), self_loops=self_loops)
 
 
 def make_inputs(raw: RawDataset, *, self_loops: SelfLoops = "keep") -> NodeInputs:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.make import Unflagged, make_dataset
+from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
@@ -23,6 +24,7 @@ def load_nodes(
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
     nan: Nan = "error",
+    unknown_edges: UnknownEdges = "error",
     split_shares: Shares | None = None,
     split_seed: int = 0,
 ) -> NodeDataset:
@@ -37,6 +39,7 @@ def load_nodes(
     self_loops   : `keep`, `drop`, or `add` one to every node.
     unflagged    : nodes that are in no split: see `make_dataset`.
     nan          : features that are NaN: see `fill_missing`.
+    unknown_edges : edges of two tables that name an id no node has: see `read_csv_graph`.
     split_shares : per cent of training, validation and test nodes, such as (60, 20, 20): a split
                    for files that name none, drawn with `split_seed` among the nodes that have a
                    label. Files that name a split keep it. None refuses files without a split.
@@ -55,16 +58,17 @@ def load_nodes(
     """
     source = user_path(path)
     if not is_store(source):
-        raw = read_layout(source)
+        raw = read_layout(source, unknown_edges=unknown_edges)
         if raw.split is None and raw.labels is not None and split_shares is not None:
             raw = with_random_split(raw, split_shares, seed=split_seed)
-        return make_dataset(
+        made = make_dataset(
             fill_missing(raw, nan),
             name=name,
             multi_label=multi_label,
             self_loops=self_loops,
             unflagged=unflagged,
         )
+        return replace(made, notes=(*made.notes, *split_notes(made.split)))
     dataset = open_store(source)
     if multi_label is not None and dataset.multi_label != multi_label:
         has, other = ("one class", False) if multi_label else ("several labels", True)

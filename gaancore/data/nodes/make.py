@@ -1,18 +1,20 @@
 """Check what files say of a graph whose nodes have labels, and make a NodeDataset of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
-from gaancore.data.nodes.checks import (
+from gaancore.data.nodes.checks import check_features, check_graph_ids, check_split
+from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION, NodeDataset
+from gaancore.data.nodes.labels import (
+    MEANT,
     Labels,
-    check_features,
-    check_graph_ids,
+    are_numbers,
     check_labels,
-    check_split,
+    name_classes,
+    without_label,
 )
-from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
 from gaancore.errors import DataError, expect_choice
 from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
@@ -25,7 +27,8 @@ class RawDataset:
 
     graph      : the arcs as they are stored: one way or both, repeats and self-loops included.
     features   : (N, F); its rows are the nodes, so a node without edges is a node too.
-    labels     : (N, C) or (N,); None if the file has none, as a graph to predict on.
+    labels     : (N, C) or (N,), where NaN, -1 and -100 mean none; None if the file has none, as a
+                 graph to predict on.
     split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
     node_ids   : (N,) the files' own names of the nodes, unique.
     graph_ids  : (N,) which of several graphs a node belongs to, if the files say so.
@@ -65,8 +68,8 @@ def make_dataset(
     refuse them (`error`). They need no label unless they are trained on.
 
     multi_label : whether a node has several labels, (N, C) of 0 and 1. If not, labels are classes
-                  in shape (N,) or (N, 1), renumbered from 0 on, or one-hot rows (N, C). None takes
-                  what the labels say: see `check_labels`.
+                  in shape (N,) or (N, 1), or one-hot rows (N, C): those that a node of the split
+                  has, renumbered from 0 on. None takes what the labels say: see `check_labels`.
     Raises DataError (one line: file, row, id, remedy) for values that cannot be trained on,
     SettingsError for an unknown option.
     """
@@ -129,26 +132,38 @@ def settle_targets(
     values = _without_unflagged(raw.labels, split)
     labels = check_labels(raw.sources["labels"], values, raw.node_ids, multi_label)
     _expect_something_to_learn(raw, labels, split)
-    return replace(labels, class_names=_class_names(raw, labels)), split, notes
-
-
-def _class_names(raw: RawDataset, labels: Labels) -> tuple[str, ...] | None:
-    """The files' names of the classes; there may be more, of which no node in a split has one."""
-    if raw.class_names is None:
-        return labels.class_names
-    numbers = labels.class_names or range(labels.num_classes)  # the place of a name in the files
-    return tuple(raw.class_names[int(number)] for number in numbers)
+    labels = name_classes(labels, raw.class_names)
+    return labels, split, [*notes, *_remarks(raw, labels, split)]
 
 
 def _without_unflagged(labels: np.ndarray, split: np.ndarray) -> np.ndarray:
     """`labels` where each node in no split has the sound label of some other node."""
     flagged = split != UNFLAGGED
-    if flagged.all() or len(labels) != len(split) or labels.dtype.kind not in "biuf":
+    if flagged.all() or not are_numbers(labels, split.size):
         return labels
-    sound = flagged & np.isfinite(labels).reshape(len(labels), -1).all(axis=1)
+    finite = np.isfinite(labels).reshape(len(labels), -1).all(axis=1)
     out = labels.copy()
-    out[~flagged] = labels[sound.argmax()]
+    out[~flagged] = labels[(flagged & finite & ~without_label(labels)).argmax()]
     return out
+
+
+def _remarks(raw: RawDataset, labels: Labels, split: np.ndarray) -> list[str]:
+    """What to say about labels that are not there, or that leave nothing to tell apart.
+
+    Raises DataError where -1 could be a class: all other nodes have class 1.
+    """
+    assert raw.labels is not None
+    lacking = int(without_label(raw.labels).sum())
+    notes = [f"{lacking:,} of {split.size:,} nodes have no label"] if lacking else []
+    if labels.values.ndim == 1 and labels.num_classes == 1:
+        name = (labels.class_names or ("0",))[0]
+        if lacking and name in ("1", "1.0"):
+            raise DataError(
+                f"{raw.sources['labels']}: labels: every node has class 1 or none, as {MEANT}; if "
+                "-1 is a class, write 0 and 1"
+            )
+        notes.append(f"all nodes of the split have one class, {name}: there is nothing to tell")
+    return notes
 
 
 def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, list[str]]:
@@ -189,6 +204,16 @@ def _expect_something_to_learn(raw: RawDataset, labels: Labels, split: np.ndarra
             f"{raw.sources['labels']}: no training node has a label of 1; "
             "check that labels are 0/1 and their rows are in the nodes' order"
         )
+
+
+def split_notes(split: np.ndarray) -> list[str]:
+    """A note on a split that training cannot do with."""
+    if (split == VALIDATION).any():
+        return []
+    return [
+        "no validation nodes, by which training chooses its weights: mark some training nodes as "
+        "validation, or leave the split out of the files to have one drawn"
+    ]
 
 
 def graph_notes(num_arcs: int, num_repeats: int) -> list[str]:

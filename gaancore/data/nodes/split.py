@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
+from gaancore.data.nodes.labels import are_numbers, without_label
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import SettingsError
 from gaancore.seeding import generator
@@ -30,7 +31,7 @@ def with_random_split(raw: RawDataset, shares: Shares, *, seed: int) -> RawDatas
             "split_shares: expected per cent of training, validation and test nodes that add up "
             f"to 100, such as 60,20,20; got {','.join(f'{share:g}' for share in shares)}"
         )
-    labelled = np.flatnonzero(_has_label(raw))
+    labelled = np.flatnonzero(has_label(raw))
     stops = [round(labelled.size * share / 100) for share in np.cumsum(shares)]
     sizes = np.diff(stops, prepend=0)
     if not sizes.all():
@@ -47,8 +48,9 @@ def with_random_split(raw: RawDataset, shares: Shares, *, seed: int) -> RawDatas
     return replace(raw, split=split, notes=(*raw.notes, note))
 
 
-def _has_label(raw: RawDataset) -> np.ndarray:
-    """(N,) bool: whether every label of the node is a number; where there are none at all, True."""
-    if raw.labels is None or raw.labels.dtype.kind != "f":
-        return np.ones(len(raw.node_ids), bool)
-    return np.isfinite(raw.labels).reshape(len(raw.labels), -1).all(axis=1)
+def has_label(raw: RawDataset) -> np.ndarray:
+    """(N,) bool: whether the node has a label, and all of it; where there are none at all, True."""
+    if raw.labels is None or not are_numbers(raw.labels, len(raw.node_ids)):
+        return np.ones(len(raw.node_ids), bool)  # what is wrong with them is said elsewhere
+    finite = np.isfinite(raw.labels).reshape(len(raw.labels), -1).all(axis=1)
+    return finite & ~without_label(raw.labels)

@@ -11,6 +11,7 @@ from gaancore.errors import DataError, expect_choice
 
 Missing = Literal["zero", "nan", "interpolate"]
 ScalerKind = Literal["global", "per-sensor"]
+ScalerMissing = Literal["leave-out", "zero"]
 WIDTHS = {"time_of_day": 1, "day_of_week": 7, "coordinates": 2}
 
 
@@ -31,16 +32,25 @@ class Scaler:
     scale: np.ndarray
 
     @classmethod
-    def fit(cls, dataset: TrafficDataset, windows: Windows, how: ScalerKind) -> "Scaler":
+    def fit(
+        cls,
+        dataset: TrafficDataset,
+        windows: Windows,
+        how: ScalerKind,
+        missing: ScalerMissing = "leave-out",
+    ) -> "Scaler":
         """Mean and population standard deviation of the readings in training windows.
 
-        Missing readings do not count. Where all readings are equal, the scale is 1.
-        how : `per-sensor` gives each sensor its own, where it has any reading there; `global` one
-              for all.
+        Where all readings are equal, the scale is 1.
+        how     : `per-sensor` gives each sensor its own, where it has any reading there; `global`
+                  one for all.
+        missing : `leave-out` does not count missing readings; `zero` counts each as a speed of 0,
+                  as DCRNN does.
         Raises DataError for a sensor without any reading in the whole series, and if the training
-        windows hold no reading; SettingsError for another `how`.
+        windows hold no reading; SettingsError for another `how` or `missing`.
         """
         expect_choice("scaler", how, get_args(ScalerKind))
+        expect_choice("scaler_missing", missing, get_args(ScalerMissing))
         silent = [dataset.sensor_ids[n] for n in np.flatnonzero(~dataset.valid.any(axis=0))]
         if silent:
             raise DataError(
@@ -51,6 +61,8 @@ class Scaler:
         speeds, valid = dataset.speeds[seen].astype(np.float64), dataset.valid[seen]
         if not valid.any():
             raise DataError(f"{dataset.where}: no reading at all in the training windows")
+        if missing == "zero":  # which is what stands in `speeds`
+            valid = np.ones_like(valid)
         everything = speeds[valid]
         mean = np.full(dataset.num_sensors, everything.mean())
         scale = np.full(dataset.num_sensors, everything.std())
@@ -78,12 +90,12 @@ class Scaler:
         return mean.astype(np.float32), scale.astype(np.float32)
 
     def foreign_units(self, dataset: TrafficDataset) -> str | None:
-        """A warning if the data's mean is over 2 training deviations away: other units, perhaps."""
+        """A warning if the data's mean is over a training deviation away: other units, perhaps."""
         if not dataset.valid.any():
             return None
         mean = float(dataset.speeds[dataset.valid].mean(dtype=np.float64))
         usual, spread = float(self.mean.mean()), float(self.scale.mean())
-        if abs(mean - usual) <= 2 * spread:
+        if abs(mean - usual) <= spread:
             return None
         return (
             f"{dataset.where}: mean speed {mean:.1f}, but {usual:.1f} in training; other units? "
@@ -178,6 +190,15 @@ class WindowBatches:
         return inputs.reshape(len(rows), -1, self.num_inputs)
 
 
+def readings_seen(dataset: TrafficDataset, starts: np.ndarray, history: int) -> np.ndarray:
+    """(W, N) int64: how many readings of each sensor the windows that start at `starts` (W,) see,
+    of `history`.
+    """
+    until = np.zeros((dataset.num_steps + 1, dataset.num_sensors), np.int64)
+    np.cumsum(dataset.valid, axis=0, out=until[1:])
+    return until[starts + history] - until[starts]
+
+
 def _by_step(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
     """The channels that are the same for all sensors: (T, .) float32."""
     channels = [np.empty((dataset.num_steps, 0), np.float32)]
@@ -201,9 +222,10 @@ def _by_sensor(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
 
 def _known(dataset: TrafficDataset, feature: str, values: np.ndarray | None) -> np.ndarray:
     if values is None:
+        times = "add a column of times, or give the time of the first row (start)"
         remedy = {
-            "time_of_day": "start: give the time of the first row",
-            "day_of_week": "start: give the time of the first row",
+            "time_of_day": times,
+            "day_of_week": times,
             "coordinates": "add a file with sensor_id, latitude and longitude",
         }[feature]
         raise DataError(

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gaancore.data.files.number_table import shortened
+from gaancore.data.traffic.steps import later
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import checksum
 
@@ -55,8 +57,9 @@ class TrafficDataset:
     valid        : (T, N) bool, False where a reading is missing; from the files' unscaled numbers.
     stretches    : (S + 1,) int64; rows stretches[s] .. stretches[s + 1] - 1 follow each other one
                    step apart. Between two stretches is a gap, which no window may cross.
-    step         : the time from one row to the next, in seconds.
-    times        : (T,) datetime64[s], ascending; None if the files do not say.
+    step         : the time from one row to the next, in seconds; an integer where they are whole.
+    times        : (T,) datetime64[s], or [us] if one has a fraction of a second; ascending; None if
+                   the files do not say.
     time_of_day  : (T,) float32 in [0, 1), the elapsed part of the day; None if not known.
     sensor_ids   : the files' own names of the N sensors, as text.
     coordinates  : (N, 2) float64 latitude and longitude, or None.
@@ -77,7 +80,7 @@ class TrafficDataset:
     speeds: np.ndarray
     valid: np.ndarray
     stretches: np.ndarray
-    step: int
+    step: float
     times: np.ndarray | None
     time_of_day: np.ndarray | None
     sensor_ids: tuple[str, ...]
@@ -115,8 +118,9 @@ class TrafficDataset:
         }
 
     def facts(self) -> dict[str, Any]:
-        """What a run writes down about its data: counts, sensors, notes, and a checksum of the
-        graph, readings and times of day, as JSON can hold them.
+        """What a run writes down about its data, as JSON can hold it: counts, sensors, the step in
+        seconds, notes, a checksum of the graph, readings and times of day, and `checksums` of each
+        part (see `part_checksums`).
         """
         graph = self.graph
         arrays = [graph.indptr, graph.indices, self.speeds, self.valid, self.stretches]
@@ -128,9 +132,43 @@ class TrafficDataset:
             "sensor_ids": list(self.sensor_ids),
             **self.counts(),
             "missing_share": round(1 - float(self.valid.mean()), 6),
+            "step": self.step,
             "checksum": f"{checksum(arrays):08x}",
+            "checksums": self.part_checksums(),
             "notes": list(self.notes),
         }
+
+    def part_checksums(self) -> dict[str, str | None]:
+        """A checksum of the graph, readings, times, coordinates and windows each; None of what is
+        not known.
+        """
+        times, w = self.times, self.windows
+        parts: dict[str, list[np.ndarray] | None] = {
+            "graph": [self.graph.indptr, self.graph.indices],
+            "readings": [self.speeds, self.valid, self.stretches],
+            "times": None if times is None else [times.astype("datetime64[us]")],
+            "coordinates": None if self.coordinates is None else [self.coordinates],
+            "windows": None
+            if w is None
+            else [np.array([w.history, w.horizon]), w.train, w.val, w.test],
+        }
+        return {
+            name: None if arrays is None else f"{checksum(arrays):08x}"
+            for name, arrays in parts.items()
+        }
+
+    def in_order(self, sensor_ids: Sequence[str]) -> "TrafficDataset":
+        """The same sensors in the order of `sensor_ids`, which are theirs."""
+        place = {name: n for n, name in enumerate(self.sensor_ids)}
+        order = np.array([place[name] for name in sensor_ids])
+        return replace(
+            self,
+            graph=self.graph.induced_subgraph(order),
+            speeds=np.ascontiguousarray(self.speeds[:, order]),
+            valid=np.ascontiguousarray(self.valid[:, order]),
+            sensor_ids=tuple(sensor_ids),
+            coordinates=None if self.coordinates is None else self.coordinates[order],
+        )
 
     def continued(self, steps: int) -> "TrafficDataset":
         """The same with `steps` more rows at the end, whose readings are all missing.
@@ -140,10 +178,10 @@ class TrafficDataset:
         ahead = np.arange(1, steps + 1)
         times, time_of_day = self.times, self.time_of_day
         if times is not None:
-            times = np.concatenate([times, times[-1] + ahead * np.timedelta64(self.step, "s")])
+            times = np.concatenate([times, later(times[-1], ahead, self.step)])
         if time_of_day is not None:
-            later = time_of_day[-1] + ahead * (self.step / 86400)
-            time_of_day = np.concatenate([time_of_day, (later % 1).astype(np.float32)])
+            days = time_of_day[-1] + ahead * (self.step / 86400)
+            time_of_day = np.concatenate([time_of_day, (days % 1).astype(np.float32)])
         missing = np.zeros((steps, self.num_sensors))
         stretches = self.stretches.copy()
         stretches[-1] += steps
@@ -164,5 +202,5 @@ def part_of_day(times: np.ndarray) -> np.ndarray:
 
 def count_sensors(names: Sequence[str], most: int = 5) -> str:
     """`2 sensors (101, 104)`: how many, and the first of them."""
-    shown = ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    shown = ", ".join(map(shortened, names[:most])) + (", ..." if len(names) > most else "")
     return f"{len(names):,} sensor{'s' if len(names) > 1 else ''} ({shown})"

@@ -1,16 +1,26 @@
 """Which files of a folder hold the speeds and the graph of the roads."""
 
+from fnmatch import fnmatch
 from pathlib import Path
 
 from gaancore.data.files.arrays import npz_names
 from gaancore.data.files.folder import listing
-from gaancore.data.traffic import dcrnn_windows
-from gaancore.data.traffic.speeds import SPEED_NAMES
+from gaancore.data.files.named_table import END_NAMES, has_columns
+from gaancore.data.traffic.layouts import dcrnn_windows
+from gaancore.data.traffic.layouts.speeds import SPEED_NAMES
 from gaancore.errors import DataError
 
 SUFFIXES = (".h5", ".hdf5", ".npz", ".csv")  # of files of speeds; in a folder, the first there is
-GRAPH_PATTERNS = ("adj*.pkl", "distances*.csv", "*adj*.csv", "*edges*.csv")
+GRAPH_PATTERNS = (
+    "adj*.pkl",
+    "distance*.csv",
+    "*adj*.csv",
+    "*edges*.csv",
+    "adj*.npz",
+    "adj*.npy",
+)
 PLACES_PATTERN = "graph_sensor_locations*.csv"
+IDS_PATTERNS = ("graph_sensor_ids*.txt", "pems0?.txt")
 LOOKED_FOR = f"speeds in .h5, {' '.join(dcrnn_windows.FILES)}, .npz or .csv"
 
 
@@ -35,12 +45,27 @@ def find_graph(folder: Path) -> Path:
     """
     for place in (folder, folder / "sensor_graph"):
         for pattern in GRAPH_PATTERNS:
-            if found := sorted(place.glob(pattern)):
+            if found := matching(place, pattern):
                 return only(folder, "files of a graph", found)
+        if found := _tables_of_roads(place):
+            return only(folder, "files of a graph", found)
     raise DataError(
         f"{folder}: no graph of the roads found: looked for {', '.join(GRAPH_PATTERNS)}; "
         "graph: the file that holds it"
     )
+
+
+def find_ids(folder: Path) -> Path | None:
+    """The list of sensor ids, if there is one. Raises DataError if there are several."""
+    found = [path for pattern in IDS_PATTERNS for path in matching(folder, pattern)]
+    return only(folder, "lists of sensor ids", found) if found else None
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """The files of the folder whose names fit, in capitals or not."""
+    if not folder.is_dir():
+        return []
+    return [path for path in sorted(folder.iterdir()) if fnmatch(path.name.lower(), pattern)]
 
 
 def only(folder: Path, what: str, found: list[Path]) -> Path:
@@ -56,24 +81,39 @@ def holds_speeds(path: Path) -> bool:
 
     Raises DataError for a damaged `.npz`.
     """
+    suffix = path.suffix.lower()
     if path.is_file():
-        if path.suffix.lower() == ".npz":
+        if suffix == ".npz":
             names = npz_names(path)
             # a sparse matrix of SciPy's has an array `data` too, and one `format`
             return not {*SPEED_NAMES}.isdisjoint(names) and "format" not in names
-        return path.suffix.lower() in SUFFIXES
+        return suffix in SUFFIXES
     if not path.is_dir():
         return False
     if (path / dcrnn_windows.FILES[0]).is_file():
         return True
     if found := _speeds_in(path):
         return holds_speeds(found[0])
-    return any(path.glob(GRAPH_PATTERNS[0]))
+    return bool(matching(path, GRAPH_PATTERNS[0]))
 
 
 def _speeds_in(folder: Path) -> list[Path]:
     patterns = (*GRAPH_PATTERNS, PLACES_PATTERN)
-    others = {path for pattern in patterns for path in folder.glob(pattern)}
+    others = {path for pattern in patterns for path in matching(folder, pattern)}
     files = [path for path in sorted(folder.iterdir()) if path not in others]
     kinds = ([path for path in files if path.suffix.lower() == suffix] for suffix in SUFFIXES)
-    return next(filter(None, kinds), [])
+    found = next(filter(None, kinds), [])
+    roads = set(_tables_of_roads(folder)) if found and found[0].suffix.lower() == ".csv" else set()
+    return [path for path in found if path not in roads]
+
+
+def _tables_of_roads(folder: Path) -> list[Path]:
+    """Tables whose header names the ends of roads, such as `PEMS08.csv` beside `PEMS08.npz`."""
+    return [path for path in matching(folder, "*.csv") if _names_ends(path)]
+
+
+def _names_ends(path: Path) -> bool:
+    try:
+        return has_columns(path, END_NAMES)
+    except DataError:  # blank or damaged: whoever reads it will say so
+        return False

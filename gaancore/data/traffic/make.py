@@ -1,17 +1,20 @@
 """Join speeds and roads by sensor, check them, and make a TrafficDataset of them."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
+from gaancore.data.files.ids import are_positions
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
+from gaancore.data.traffic.steps import check_times
 from gaancore.errors import DataError, expect_choice
 from gaancore.graph import CSRGraph, SelfLoops
 
 GraphKind = Literal["undirected", "directed"]
 DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
-USUAL_STEP = 300  # METR-LA's, in seconds
+MOST_SPEED = 1e9  # beyond it is no reading in any unit, and float32 overflows in a square
 
 
 @dataclass(frozen=True)
@@ -19,12 +22,14 @@ class RoadGraph:
     """A road graph as its file gives it: directed, self-loops included.
 
     graph: row j lists the sensors i with an arc i -> j. sensor_ids: None if the file names none.
+    in_order: whether the ids are listed in an order that someone chose; roads only mention them.
     """
 
     path: str
     graph: CSRGraph
     sensor_ids: tuple[str, ...] | None
     notes: tuple[str, ...] = ()
+    in_order: bool = True
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class RawTraffic:
     """Speeds as their files give them, before any check of the values.
 
     speeds      : (T, N) numbers, NaN where the file has none.
-    sensor_ids, times (T,) datetime64[s], time_of_day (T,): None where the files do not say.
+    sensor_ids, times (T,) datetime64, time_of_day (T,): None where the files do not say.
     step        : seconds between rows, where there are no times to tell.
     stretches   : where there are no times to tell gaps; see TrafficDataset.
     """
@@ -42,7 +47,7 @@ class RawTraffic:
     sensor_ids: tuple[str, ...] | None = None
     times: np.ndarray | None = None
     time_of_day: np.ndarray | None = None
-    step: int | None = None
+    step: float | None = None
     stretches: np.ndarray | None = None
     windows: Windows | None = None
     notes: tuple[str, ...] = ()
@@ -60,6 +65,10 @@ def make_traffic(
 ) -> TrafficDataset:
     """Check `raw`, join it with the graph by sensor id, and say in `notes` what was done.
 
+    Where one of the two has no ids, they are joined by position, and a note has the first three
+    pairs: ids that are 0 to N - 1 are the positions, others must be listed in an order.
+
+
     coordinates : (latitude, longitude) by sensor id.
     graph_kind  : `undirected` takes both directions of every arc, `directed` the arcs as they are.
     self_loops  : `keep`, `drop`, or `add` one to every sensor.
@@ -71,7 +80,9 @@ def make_traffic(
     expect_choice("self_loops", self_loops, get_args(SelfLoops))
     sensor_ids, graph, join_notes = _join(raw, road)
     speeds, valid, speed_notes = _check_speeds(raw, sensor_ids, null_value)
-    step, stretches, time_notes = _check_times(raw)
+    step, stretches, time_notes = check_times(
+        raw.path, raw.times, len(raw.speeds), raw.step, raw.stretches
+    )
     graph, graph_notes = _prepare_graph(graph, graph_kind, self_loops, sensor_ids)
     places, place_notes = _places(sensor_ids, coordinates)
     notes = (
@@ -110,15 +121,15 @@ def _join(raw: RawTraffic, road: RoadGraph) -> tuple[tuple[str, ...], CSRGraph, 
                 f"{raw.path}: {num_sensors:,} columns, but {num_nodes:,} sensors in {road.path}, "
                 f"and no sensor ids to match them by{turned}; give the ids of the columns"
             )
-        note = "no sensor ids to match: column n is taken as sensor n of the graph"
-        ids = raw.sensor_ids or road.sensor_ids or tuple(map(str, range(num_sensors)))
-        return ids, road.graph, [note]
+        return _join_by_place(raw, road)
     position = {name: place for place, name in enumerate(road.sensor_ids)}
     unknown = [name for name in raw.sensor_ids if name not in position]
     if unknown:
+        remedy = "add them to the graph or remove their columns"
+        if are_positions(raw.sensor_ids):
+            remedy = "the columns are only numbered: give their ids, in order (sensor_ids)"
         raise DataError(
-            f"{raw.path}: {count_sensors(unknown)} not in the graph {road.path}; "
-            "add them to the graph or remove their columns"
+            f"{raw.path}: {count_sensors(unknown)} not in the graph {road.path}; {remedy}"
         )
     known = set(raw.sensor_ids)
     without = [name for name in road.sensor_ids if name not in known]
@@ -129,6 +140,32 @@ def _join(raw: RawTraffic, road: RoadGraph) -> tuple[tuple[str, ...], CSRGraph, 
         notes = ["graph: sensors put in the order of the speeds' columns"]
     graph = road.graph.induced_subgraph([position[name] for name in raw.sensor_ids])
     return raw.sensor_ids, graph, notes
+
+
+def _join_by_place(raw: RawTraffic, road: RoadGraph) -> tuple[tuple[str, ...], CSRGraph, list[str]]:
+    """As `_join`, for N columns and N rows of the graph, one of which have no ids."""
+    ids = raw.sensor_ids or road.sensor_ids or tuple(map(str, range(road.graph.num_nodes)))
+    rows = list(range(len(ids)))  # each column's row of the graph
+    if are_positions(ids):
+        numbers = [int(name) for name in ids]
+        rows = numbers if raw.sensor_ids else np.argsort(numbers).tolist()
+        ids = raw.sensor_ids or tuple(map(str, range(len(ids))))
+    elif raw.sensor_ids is None and not road.in_order:
+        raise DataError(
+            f"{raw.path}: no sensor ids, and the sensors of {road.path} ({', '.join(ids[:3])}, "
+            f"...) are not numbered 0 to {len(ids) - 1}; give the ids of the columns, in their "
+            "order (sensor_ids)"
+        )
+    shown = list(zip(ids, rows, strict=True))[:3]
+    if raw.sensor_ids:
+        without, pairs = road.path, [f"sensor {name} is row {row}" for name, row in shown]
+    else:
+        without = raw.path
+        pairs = [f"column {place} is sensor {name}" for place, (name, _) in enumerate(shown)]
+    more = ", ..." if len(ids) > len(shown) else ""
+    note = f"no sensor ids in {Path(without).name}: joined by position: {', '.join(pairs)}{more}"
+    moved = rows != list(range(len(ids)))
+    return ids, road.graph.induced_subgraph(rows) if moved else road.graph, [note]
 
 
 def _check_speeds(
@@ -150,6 +187,14 @@ def _check_speeds(
             f"{raw.speeds[row, column]} at row {row}, sensor {sensor_ids[column]}; correct them "
             "or leave them empty"
         )
+    beyond = np.abs(speeds) > MOST_SPEED
+    if beyond.any():
+        row, column = np.argwhere(beyond)[0]
+        raise DataError(
+            f"{raw.path}: speeds beyond {MOST_SPEED:g}: {beyond.sum():,}, first "
+            f"{speeds[row, column]:g} at row {row}, sensor {sensor_ids[column]}; correct them or "
+            "leave them empty"
+        )
     notes = []
     if not valid.all():
         mark = "empty" if null_value is None else f"{null_value:g} or empty"
@@ -162,32 +207,6 @@ def _check_speeds(
             f"{row}, sensor {sensor_ids[column]}; they count as readings"
         )
     return speeds, valid, notes
-
-
-def _check_times(raw: RawTraffic) -> tuple[int, np.ndarray, list[str]]:
-    """step, stretches, and notes."""
-    num_steps = len(raw.speeds)
-    if raw.times is None or num_steps < 2:
-        assumed = f"no timestamps: steps of {USUAL_STEP // 60} minutes assumed"
-        stretches = np.array([0, num_steps]) if raw.stretches is None else raw.stretches
-        return raw.step or USUAL_STEP, stretches, [assumed] if raw.step is None else []
-    ahead = np.diff(raw.times).astype(np.int64)
-    if (ahead <= 0).any():
-        row = int(np.argmax(ahead <= 0)) + 1
-        time = str(raw.times[row]).replace("T", " ")
-        if ahead[row - 1] == 0:
-            raise DataError(f"{raw.path}: rows {row - 1} and {row} are both at {time}; keep one")
-        raise DataError(f"{raw.path}: row {row} ({time}) is earlier than the one before; sort them")
-    steps, counts = np.unique(ahead, return_counts=True)
-    step = int(steps[np.argmax(counts)])
-    gaps = np.flatnonzero(ahead != step) + 1
-    notes = []
-    if gaps.size:
-        longest = np.timedelta64(ahead[gaps - 1].max(), "s").item()
-        notes = [
-            f"gaps in the timestamps: {gaps.size:,}, the longest {longest}; no window crosses one"
-        ]
-    return step, np.concatenate([[0], gaps, [num_steps]]), notes
 
 
 def _prepare_graph(

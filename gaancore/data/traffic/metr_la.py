@@ -1,36 +1,45 @@
 """METR-LA: speeds at 207 loop detectors on the highways of Los Angeles, every five minutes."""
 
 import os
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.files.ids import are_positions, plain_ids
 from gaancore.data.files.named_table import END_NAMES, has_columns, open_named_table
 from gaancore.data.files.separator import plain_separator
-from gaancore.data.traffic import dcrnn_windows
+from gaancore.data.files.times import parse_times
 from gaancore.data.traffic.dataset import TrafficDataset, part_of_day
-from gaancore.data.traffic.dcrnn_windows import read_dcrnn_windows
-from gaancore.data.traffic.find import PLACES_PATTERN, find_graph, find_speeds, only
-from gaancore.data.traffic.make import (
-    USUAL_STEP,
-    GraphKind,
-    RawTraffic,
-    RoadGraph,
-    make_traffic,
+from gaancore.data.traffic.find import (
+    PLACES_PATTERN,
+    find_graph,
+    find_ids,
+    find_speeds,
+    matching,
+    only,
 )
-from gaancore.data.traffic.pandas_h5 import read_pandas_h5
-from gaancore.data.traffic.road_edges import read_road_edges
-from gaancore.data.traffic.road_matrix import read_adjacency_csv, read_adjacency_pickle
-from gaancore.data.traffic.speeds import parse_times, read_speeds_csv, read_speeds_npz, times_from
+from gaancore.data.traffic.layouts import dcrnn_windows
+from gaancore.data.traffic.layouts.dcrnn_windows import read_dcrnn_windows
+from gaancore.data.traffic.layouts.pandas_h5 import read_pandas_h5
+from gaancore.data.traffic.layouts.road_edges import named_sensors, read_road_edges
+from gaancore.data.traffic.layouts.road_matrix import (
+    read_adjacency_csv,
+    read_adjacency_npz,
+    read_adjacency_pickle,
+)
+from gaancore.data.traffic.layouts.speeds import read_speeds_csv, read_speeds_npz
+from gaancore.data.traffic.make import GraphKind, RawTraffic, RoadGraph, make_traffic
+from gaancore.data.traffic.steps import USUAL_STEP, times_from
 from gaancore.errors import DataError
 from gaancore.graph import SelfLoops
 from gaancore.system.disk import expect_file
 from gaancore.system.paths import user_path
 
 NUM_SENSORS, NUM_ARCS = 207, 1515  # the paper's table of data sets; self-loops not counted
-IDS_PATTERN = "graph_sensor_ids*.txt"
 
 
 def load_metr_la(
@@ -47,14 +56,16 @@ def load_metr_la(
 
     path       : a folder, or the file of the speeds: pandas' `.h5`, `.csv` or `.npz`; or the
                  folder of DCRNN's windows. `~` is expanded.
-    graph      : the file of the graph: `adj_mx.pkl`, `.csv` of a matrix, distances or edges. By
-                 default it is looked for next to the speeds, and in `sensor_graph/`.
+    graph      : the file of the graph: `adj_mx.pkl`, `.csv` of a matrix, distances or edges, or a
+                 matrix in `.npz` or `.npy`, dense or SciPy's sparse. By default it is looked for
+                 next to the speeds, and in `sensor_graph/`.
     sensor_ids : a text file with the ids of the speeds' columns, if their own file has none.
     start      : the time of the first row (2012-03-01 00:00), if the file has no timestamps.
     graph_kind, self_loops, null_value : see `make_traffic`.
 
-    Columns and graph are joined by sensor id. `notes` say what was aligned, dropped or
-    assumed. Raises DataError (one line: file, row or sensor, remedy), SettingsError.
+    Columns and graph are joined by sensor id, or by position as `make_traffic` says. `notes` say
+    what was aligned, dropped or assumed. Raises DataError (one line: file, row or sensor, remedy),
+    SettingsError.
 
     >>> import numpy as np
     >>> from gaancore.data import load_metr_la
@@ -65,33 +76,37 @@ def load_metr_la(
     ([[True, True], [True, False]], 2)
     """
     given = user_path(path)
-    raw = _read_speeds(given)
     folder = given if given.is_dir() else given.parent
+
+    def graph_path() -> Path:
+        return user_path(graph) if graph is not None else find_graph(folder)
+
+    raw = _read_speeds(given, lambda: _ids_in_graph(graph_path()))
     if sensor_ids is not None:
         raw = _with_ids(raw, user_path(sensor_ids))
     if start is not None:
         raw = _with_start(raw, start)
-    graph_path = user_path(graph) if graph is not None else find_graph(folder)
     return make_traffic(
         raw,
-        _read_graph(graph_path, raw.sensor_ids),
-        coordinates=_read_places(graph_path.parent),
+        _read_graph(graph_path(), raw.sensor_ids),
+        coordinates=_read_places(graph_path().parent),
         graph_kind=graph_kind,
         self_loops=self_loops,
         null_value=null_value,
     )
 
 
-def _read_speeds(path: Path) -> RawTraffic:
+def _read_speeds(path: Path, ids_in_graph: Callable[[], Collection[str]]) -> RawTraffic:
+    """ids_in_graph: asked for where they tell a header of ids from a row of readings."""
     if path.is_dir():
         if (path / dcrnn_windows.FILES[0]).is_file():
             return read_dcrnn_windows(path)
-        return _read_speeds(find_speeds(path))
-    readers = {
+        return _read_speeds(find_speeds(path), ids_in_graph)
+    readers: dict[str, Callable[[Path], RawTraffic]] = {
         ".h5": read_pandas_h5,
         ".hdf5": read_pandas_h5,
         ".npz": read_speeds_npz,
-        ".csv": read_speeds_csv,
+        ".csv": partial(read_speeds_csv, known_ids=ids_in_graph),
     }
     suffix = path.suffix.lower()
     if suffix not in readers:
@@ -100,12 +115,21 @@ def _read_speeds(path: Path) -> RawTraffic:
     return readers[suffix](path)
 
 
+def _ids_in_graph(path: Path) -> tuple[str, ...]:
+    if path.suffix.lower() == ".csv" and has_columns(path, END_NAMES):
+        return named_sensors(path)
+    return _read_graph(path, None).sensor_ids or ()
+
+
 def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
     """Sensor ids in a file next to the graph are those of its rows."""
-    lists = sorted(path.parent.glob(IDS_PATTERN))
-    ids = _read_ids(only(path.parent, "lists of sensor ids", lists)) if lists else None
-    if path.suffix.lower() in (".pkl", ".pickle"):
+    listed = find_ids(path.parent)
+    ids = None if listed is None else _read_ids(listed)
+    suffix = path.suffix.lower()
+    if suffix in (".pkl", ".pickle"):
         road = read_adjacency_pickle(path, ids)
+    elif suffix in (".npz", ".npy"):
+        road = read_adjacency_npz(path, ids)
     elif has_columns(path, END_NAMES):
         road = read_road_edges(path, ids, among)
     else:
@@ -120,7 +144,7 @@ def _read_graph(path: Path, among: tuple[str, ...] | None) -> RoadGraph:
 def _read_ids(path: Path) -> tuple[str, ...]:
     """The ids in a text file, with commas, semicolons, tabs or line ends between them."""
     rows = read_csv_rows(path, plain_separator(path))
-    ids = tuple(cell for _, cells in rows for cell in cells if cell)
+    ids = plain_ids([cell for _, cells in rows for cell in cells if cell])
     if not ids:
         raise DataError(f"{path}: no sensor ids in it; write them there, or remove the file")
     return ids
@@ -128,25 +152,38 @@ def _read_ids(path: Path) -> tuple[str, ...]:
 
 def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
     """Latitude and longitude by sensor id, from DCRNN's `graph_sensor_locations.csv`."""
-    found = sorted(folder.glob(PLACES_PATTERN))
+    found = matching(folder, PLACES_PATTERN)
     if not found:
         return None
     path = only(folder, "files of sensor locations", found)
     table = open_named_table(path, [("sensor_id", "latitude", "longitude")])
-    places = {}
+    lines, names, degrees = [], [], []
     for line, cells in table.rows:
-        sensor, *degrees = (cells[key] for key in table.keys)
+        sensor, *place = (cells[key] for key in table.keys)
         try:
-            latitude, longitude = map(float, degrees)
+            latitude, longitude = map(float, place)
         except ValueError:
             raise DataError(f"{path}: line {line}: no sensor_id, latitude and longitude") from None
-        places[sensor] = latitude, longitude
+        if not np.isfinite([latitude, longitude]).all():
+            raise DataError(
+                f"{path}: line {line}: sensor {sensor} is at {latitude}, {longitude}, which are "
+                "not finite; correct them, or remove the line"
+            )
+        lines.append(line)
+        names.append(sensor)
+        degrees.append((latitude, longitude))
+    places: dict[str, tuple[float, float]] = {}
+    for line, sensor, at in zip(lines, plain_ids(names), degrees, strict=True):
+        if places.setdefault(sensor, at) != at:
+            raise DataError(f"{path}: line {line}: sensor {sensor} is elsewhere above; keep one")
     return places
 
 
 def _with_ids(raw: RawTraffic, path: Path) -> RawTraffic:
-    ids = _read_ids(path)
-    if raw.sensor_ids not in (None, ids):
+    """The speeds with the ids of a list, which stand for columns numbered 0 to N - 1 too."""
+    ids, own = _read_ids(path), raw.sensor_ids
+    numbered = own is not None and are_positions(own)
+    if own not in (None, ids) and not numbered:
         raise DataError(
             f"{path}: these are not the sensor ids of {raw.path}; sensor_ids: leave it out"
         )
@@ -154,7 +191,12 @@ def _with_ids(raw: RawTraffic, path: Path) -> RawTraffic:
         raise DataError(
             f"{path}: {len(ids):,} sensor ids for {raw.speeds.shape[1]:,} columns of {raw.path}"
         )
-    return replace(raw, sensor_ids=ids)
+    if own is None or numbered:
+        named = ids if own is None else tuple(ids[int(name)] for name in own)
+        pairs = [f"column {place} is sensor {name}" for place, name in enumerate(named[:3])]
+        note = f"{path.name}: joined by position: {', '.join(pairs)}, ..."
+        return replace(raw, sensor_ids=named, notes=(*raw.notes, note))
+    return raw
 
 
 def _with_start(raw: RawTraffic, start: str) -> RawTraffic:
@@ -164,7 +206,8 @@ def _with_start(raw: RawTraffic, start: str) -> RawTraffic:
         )
     if raw.stretches is not None and len(raw.stretches) > 2:
         raise DataError(f"{raw.path}: its windows are not a single series; start: leave it out")
-    times = times_from(parse_times("start", [start]), raw.step, len(raw.speeds))
+    first, _ = parse_times("start", [start])
+    times = times_from(first, raw.step, len(raw.speeds))
     if raw.time_of_day is not None:
         apart = np.abs(part_of_day(times) - raw.time_of_day)
         if (np.minimum(apart, 1 - apart) > 1 / 86400).any():

@@ -1,5 +1,6 @@
 """The CPU backend, in Numba and BLAS. See the contract in gaancore.kernels."""
 
+from gaancore.kernels.arguments import check_if_asked
 from gaancore.kernels.cpu.attention import attention_backward, attention_forward
 from gaancore.kernels.cpu.elementwise import (
     adam_step,
@@ -47,3 +48,4 @@ __all__ = [
     "segment_weighted_sum",
     "softmax_cross_entropy",
 ]
+check_if_asked(globals(), __all__)

@@ -102,7 +102,7 @@ def _pack(width: int) -> Any:
 def _forward(key_width: int, value_width: int) -> Any:
     @jit(fastmath=FAST)
     def kernel(
-        q, kh, vh, indptr, indices, scale, threshold, keep_scale, seed, exps, inverse, y,
+        q, kh, vh, indptr, indices, scale, threshold, keep_scale, key, exps, inverse, y,
         start, stop,
     ):  # fmt: skip
         zero, one, K = q.dtype.type(0), q.dtype.type(1), exps.shape[0]
@@ -132,7 +132,7 @@ def _forward(key_width: int, value_width: int) -> Any:
                         weight = exp[e]
                         norm += weight
                         if threshold > 0:
-                            kept = random_word(seed, np.int64(e) * K + k) >= threshold
+                            kept = random_word(key, np.int64(e) * K + k) >= threshold
                             weight = weight * keep_scale if kept else zero
                         add(total, weight, vh, first + indices[e], value_width)
                     inverse[k, i] = one / norm if norm != zero else zero
@@ -169,7 +169,7 @@ def _backward_columns(key_width: int, value_width: int) -> Any:
     @jit(fastmath=FAST)
     def kernel(
         qh, gh, vh, means, exps, inverse, t_indptr, t_indices, t_edge_ids,
-        scale, threshold, keep_scale, seed, grad_scores, grad_k, grad_v, start, stop,
+        scale, threshold, keep_scale, key, grad_scores, grad_k, grad_v, start, stop,
     ):  # fmt: skip
         zero, one, (K, N) = gh.dtype.type(0), gh.dtype.type(1), means.shape
         S = vh.shape[0] // K
@@ -185,7 +185,7 @@ def _backward_columns(key_width: int, value_width: int) -> Any:
                     i, e = np.uintp(t_indices[p]), np.uintp(t_edge_ids[p])
                     factor = one
                     if threshold > 0:
-                        kept = random_word(seed, np.int64(e) * K + k) >= threshold
+                        kept = random_word(key, np.int64(e) * K + k) >= threshold
                         factor = keep_scale if kept else zero
                     row = first + t_indices[p]
                     weight = exp[e] * norm[i]

@@ -30,12 +30,12 @@ def dropout(x: np.ndarray, rate: float, seed: int) -> np.ndarray:
 
 
 @jit
-def _dropout(x, out, threshold, scale, seed, start, stop):
-    """out[i] = scale * x[i] where 32 random bits of (seed, i) reach `threshold`, else 0 (flat)."""
+def _dropout(x, out, threshold, scale, key, start, stop):
+    """out[i] = scale * x[i] where 32 random bits of (key, i) reach `threshold`, else 0 (flat)."""
     zero = x.dtype.type(0)
     x, out = x[start:stop], out[start:stop]  # an index that may be negative is not vectorised
     for i in range(x.size):
-        out[i] = x[i] * scale if random_word(seed, start + i) >= threshold else zero
+        out[i] = x[i] * scale if random_word(key, start + i) >= threshold else zero
 
 
 def scale_heads_forward(heads: np.ndarray, gates: np.ndarray) -> np.ndarray:

@@ -30,9 +30,10 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 @cache
 def _strip_width(features: int) -> int:
-    """The widest divisor of `features` up to WIDEST; the whole row where there is only 1."""
+    """The widest divisor of `features` up to WIDEST; the whole row where there is only 1; 1 where
+    there are none, so that a row of none has 0 strips."""
     widths = [w for w in range(min(features, WIDEST), 1, -1) if features % w == 0]
-    return widths[0] if widths and (widths[0] >= 16 or features <= WIDEST) else features
+    return widths[0] if widths and (widths[0] >= 16 or features <= WIDEST) else max(1, features)
 
 
 def segment_mean_forward(values: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:

@@ -32,7 +32,8 @@ def edges_of(indptr, i):
 
 def head_rows(x: np.ndarray) -> np.ndarray:
     """(n, K, D) as (n * K, D), without a copy: a row for each node and head."""
-    return x.reshape(-1, x.shape[-1])
+    n, K, D = x.shape
+    return x.reshape(n * K, D)
 
 
 def node_rows(x: np.ndarray) -> np.ndarray:

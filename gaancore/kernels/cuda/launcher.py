@@ -79,12 +79,12 @@ def share_out(*rows: Array, packs: int = 1) -> tuple[int, int, int]:
     """How the rows of arrays are walked together: numbers per load, lanes per team, teams per row.
 
     A lane loads 16 bytes where every width (the last axis) and address allows it, else one number;
-    it keeps up to `packs` loads of a row.
+    it keeps up to `packs` loads of a row. A row of no numbers has a team all the same.
     """
     numbers = 16 // rows[0].itemsize
     if any(x.shape[-1] % numbers or _address(x) % 16 for x in rows):
         numbers = 1
-    lanes = -(-max(x.shape[-1] for x in rows) // numbers)
+    lanes = max(1, -(-max(x.shape[-1] for x in rows) // numbers))
     team = power_of_two(lanes)
     return numbers, team, -(-lanes // (team * packs))
 

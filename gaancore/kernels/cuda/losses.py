@@ -17,7 +17,7 @@ def bce_with_logits(logits: Array, targets: Array) -> tuple[Array, Array]:
     losses = xp.empty(blocks, np.float64)
     args = (logits, targets, i64(size), grad, losses)
     launch("bce_with_logits", "bce_with_logits", logits, size, *args, most=LOSS_BLOCKS)
-    launch("sum_blocks", "sum_blocks", logits, 1, losses, i32(blocks), total)
+    launch("sum_blocks", "sum_blocks", logits, 1, losses, i64(blocks), total)
     return total, grad
 
 
@@ -27,5 +27,5 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Array]:
     losses, team = xp.empty(N, np.float64), power_of_two(C)
     args = (logits, targets, i64(N), i32(C), i32(team), grad, losses)
     launch("softmax_cross_entropy", "softmax_cross_entropy", logits, N * team, *args)
-    launch("sum_blocks", "sum_blocks", logits, 1, losses, i32(N), total)
+    launch("sum_blocks", "sum_blocks", logits, 1, losses, i64(N), total)
     return total, grad

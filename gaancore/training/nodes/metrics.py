@@ -11,8 +11,9 @@ from gaancore.errors import TrainingError
 @dataclass(frozen=True)
 class Scores:
     """micro_f1 : F1 of true/false positives/negatives summed over all nodes and classes.
-    macro_f1 : mean over classes of each class's own F1; a class that never occurs and is never
-               predicted counts 0, as for scikit-learn's zero_division=0.
+    macro_f1 : mean of each class's own F1 over the classes that a node has or is given, and of each
+               label's over all labels: those without any node count 0. So has scikit-learn it,
+               with zero_division=0.
     """
 
     micro_f1: float
@@ -44,16 +45,20 @@ class Counts:
     hits      : those that have it and of which it is predicted, TP.
     predicted : those of which it is predicted, TP + FP.
     support   : those that have it, TP + FN.
+    one_class : whether a node has one class, not any number of labels.
     """
 
     hits: np.ndarray
     predicted: np.ndarray
     support: np.ndarray
+    one_class: bool = False
 
     def scores(self) -> Scores:
         """F1 of all classes together."""
         micro = _share(2 * self.hits.sum(), self.predicted.sum() + self.support.sum())
-        return Scores(micro_f1=float(micro), macro_f1=float(self._f1.mean()))
+        there = self.predicted + self.support > 0
+        each = self._f1[there] if self.one_class and there.any() else self._f1
+        return Scores(micro_f1=float(micro), macro_f1=float(each.mean()))
 
     def per_class(self) -> list[ClassScores]:
         """The scores of each class by itself."""
@@ -91,7 +96,10 @@ def class_counts(logits: np.ndarray, labels: np.ndarray) -> Counts:
         classes = np.arange(logits.shape[1])
         predicted = logits.argmax(axis=1)[:, None] == classes
         truth = labels[:, None] == classes
-    return Counts(*(np.count_nonzero(x, axis=0) for x in (predicted & truth, predicted, truth)))
+    hits, guesses, support = (
+        np.count_nonzero(x, axis=0) for x in (predicted & truth, predicted, truth)
+    )
+    return Counts(hits, guesses, support, one_class=labels.ndim == 1)
 
 
 def f1_scores(logits: np.ndarray, labels: np.ndarray) -> Scores:

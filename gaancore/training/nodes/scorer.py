@@ -45,7 +45,12 @@ class Scorer:
         return self.counts(model, split).scores()
 
     def counts(self, model: Model, split: int) -> Counts:
-        """What is predicted and what is true of the nodes of `split`, by class.
+        """What is predicted and what is true of the nodes of `split`, by class."""
+        view = self.view(split)
+        return class_counts(self.logits(model, split), view.labels[view.nodes(split)])
+
+    def logits(self, model: Model, split: int) -> np.ndarray:
+        """(n, C) of the nodes of `split`, in ascending order.
 
         From the neighbourhoods that this split may see: whole ones, or drawn once for all
         validations where `eval_fanouts` asks for that.
@@ -53,16 +58,14 @@ class Scorer:
         view = self.view(split)
         nodes, features, s = view.nodes(split), self.features(view), self.settings
         if all(fanout == -1 for fanout in s.eval_fanouts) or not model.num_steps:
-            logits = infer(model, view.graph, features, nodes)
-        else:
-            logits = infer_sampled(
-                model,
-                view.graph,
-                features,
-                nodes,
-                s.eval_fanouts * (model.num_steps // len(s.eval_fanouts)),
-                batch_size=s.batch_size or max(1, nodes.size),
-                seed=s.seed,
-                prefetch=self.prefetch,
-            )
-        return class_counts(logits, view.labels[nodes])
+            return infer(model, view.graph, features, nodes)
+        return infer_sampled(
+            model,
+            view.graph,
+            features,
+            nodes,
+            s.eval_fanouts * (model.num_steps // len(s.eval_fanouts)),
+            batch_size=s.batch_size or max(1, nodes.size),
+            seed=s.seed,
+            prefetch=self.prefetch,
+        )

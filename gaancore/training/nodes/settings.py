@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gaancore.data import Nan, Normalize, SelfLoops, Unflagged
+from gaancore.data import Nan, Normalize, SelfLoops, Unflagged, UnknownEdges
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
@@ -96,6 +96,7 @@ class NodeSettings:
     normalize: Normalize = "none"
     unflagged: Unflagged = "drop"
     nan: Nan = "error"
+    unknown_edges: UnknownEdges = "error"  # of two tables, that name an id no node has
     # per cent of training, validation and test nodes where the files have no split; 0: refused
     split_shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
     split_seed: int = 0

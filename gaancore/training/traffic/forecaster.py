@@ -1,13 +1,12 @@
 """A traffic model with all that stands between it and speeds: scaling, windows, copies of roads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gaancore.array import Array, resolve_device, to_device, to_numpy
-from gaancore.data.traffic.batches import Scaler, TrafficBatch, WindowBatches
+from gaancore.data.traffic.batches import Missing, Scaler, TrafficBatch, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.errors import DataError
 from gaancore.graph.copies import GraphCopies
@@ -93,9 +92,11 @@ class SpeedForecaster:
         share_pieces(run, len(parts), self.device)
         return out
 
-    def latest(self) -> np.ndarray:
+    def latest(self, missing: Missing | None = None) -> np.ndarray:
         """Speeds (horizon, N) of the steps right after the last row of the data.
 
+        missing : what stands in for readings that are missing (see WindowBatches); None for what
+                  did so in training.
         Raises DataError if fewer rows than a forecast sees follow each other at the end.
         """
         history, data = self.windows.history, self.dataset
@@ -106,30 +107,21 @@ class SpeedForecaster:
                 "give more rows"
             )
         continued = data.continued(self.windows.horizon)
-        ahead = SpeedForecaster(self.settings, continued, self.scaler, self.device)
+        settings = replace(self.settings, missing=missing or self.settings.missing)
+        ahead = SpeedForecaster(settings, continued, self.scaler, self.device)
         ahead.model = self.model
         return ahead.predict(np.array([data.num_steps - history]))
 
 
 def load_forecaster(
-    folder: RunFolder,
-    settings: ForecastSettings,
-    facts: Mapping[str, Any],
-    dataset: TrafficDataset,
-    device: str = "cpu",
+    folder: RunFolder, settings: ForecastSettings, dataset: TrafficDataset, device: str = "cpu"
 ) -> SpeedForecaster:
-    """The best weights of a run, to forecast on any data of the sensors it was trained on.
+    """The best weights of a run, to forecast on data of the sensors it was trained on, in their
+    order (see `joined`).
 
-    settings, facts : what the run's settings.json says of the run and its data.
-    Raises DataError if there are no such weights, or if the sensors are others or in another order.
+    settings : what the run's settings.json says of the run.
+    Raises DataError if there are no such weights, or if the data lack what a feature needs.
     """
-    trained_on = facts["sensor_ids"]
-    if list(dataset.sensor_ids) != trained_on:
-        other = sorted(set(dataset.sensor_ids) ^ set(trained_on))
-        raise DataError(
-            f"{dataset.where}: its {dataset.num_sensors} sensors are not the {len(trained_on)} "
-            f"that the run was trained on: {', '.join(other[:3]) or 'another order'}"
-        )
     groups, _ = load_checkpoint(folder.best)
     with belongs_to_the_run(folder.best):
         scaler = Scaler(**groups["scaler"])

@@ -142,16 +142,16 @@ def score(
     return errors
 
 
-def reported_steps(step: int, horizon: int) -> dict[float, int]:
+def reported_steps(step: float, horizon: int) -> dict[float, int]:
     """Minutes ahead -> steps ahead, of the paper's 15, 30 and 60 minutes those that there are, and
     the last step.
 
     step: seconds between two rows.
     """
     minutes = [m for m in (15, 30, 60) if m * 60 % step == 0 and m * 60 <= horizon * step]
-    found: dict[float, int] = {m: m * 60 // step for m in minutes}
+    found: dict[float, int] = {m: round(m * 60 / step) for m in minutes}
     if horizon not in found.values():
-        last = horizon * step / 60
+        last = float(horizon * step / 60)
         found[int(last) if last.is_integer() else round(last, 3)] = horizon
     return found
 

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 from gaancore.array import resolve_device
-from gaancore.data.traffic.batches import Scaler
-from gaancore.data.traffic.dataset import TrafficDataset
+from gaancore.data.traffic.batches import Scaler, readings_seen
+from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.optim import PlateauSchedule
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
@@ -13,6 +13,7 @@ from gaancore.training.prefetch import Fetch
 from gaancore.training.progress import Validation
 from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
+from gaancore.training.traffic import words
 from gaancore.training.traffic.batches import Batch, Batches, teacher_probability
 from gaancore.training.traffic.build import ForecastModel
 from gaancore.training.traffic.forecaster import SpeedForecaster, with_known_features
@@ -41,7 +42,7 @@ class ForecastRun(Run):
         self.dataset = dataset
         self.scorer = ForecastScorer(dataset, s)
         windows = self.scorer.windows
-        self.scaler = Scaler.fit(dataset, windows, s.scaler)
+        self.scaler = Scaler.fit(dataset, windows, s.scaler, s.scaler_missing)
         self.forecaster = SpeedForecaster(s, dataset, self.scaler, device)
         self.batches = Batches(self.forecaster, windows.train, s)
         rates = (s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience)
@@ -52,8 +53,10 @@ class ForecastRun(Run):
             model=self.forecaster.model,
             data_facts=dataset.facts(),
             steps_per_epoch=self.batches.steps_per_epoch,
-            schedule=PlateauSchedule(*rates, best=-math.inf),
+            schedule=PlateauSchedule(*rates),
         )
+        self.inputs_read = _inputs_read(dataset, windows)
+        self.notes = tuple(words.inputs_read(self.inputs_read, s.missing))
 
     def fetch(self) -> Fetch[Batch]:
         return Fetch(self.batches.batch, self.progress.step, depth=0, device=self.device)
@@ -82,4 +85,17 @@ class ForecastRun(Run):
 
     def outcome(self) -> dict[str, Any]:
         test = self.scorer.score(self.forecaster.predict, "test")
-        return {"test": test, "baselines": self.scorer.baselines("test")}
+        return {
+            "test": test,
+            "baselines": self.scorer.baselines("test"),
+            "inputs_read": self.inputs_read,
+        }
+
+
+def _inputs_read(dataset: TrafficDataset, windows: Windows) -> dict[str, float]:
+    """How much of what training windows see was really read: the share of readings that are there,
+    and of windows of a sensor (`empty`) that hold none.
+    """
+    seen = readings_seen(dataset, windows.train, windows.history)
+    share = float(seen.mean()) / windows.history
+    return {"share": round(share, 6), "empty": round(float((seen == 0).mean()), 6)}

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from gaancore.data import GraphKind, Missing, ScalerKind, SelfLoops, WindowSplit
-from gaancore.data.traffic.batches import WIDTHS
+from gaancore.data.traffic.batches import WIDTHS, ScalerMissing
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
@@ -40,6 +40,7 @@ class ForecastSettings:
     fractions: tuple[float, float, float] = (0.7, 0.1, 0.2)
     features: tuple[str, ...] = ("auto",)  # auto: time_of_day; released: coordinates, if known
     scaler: ScalerKind = "global"
+    scaler_missing: ScalerMissing = "leave-out"  # DCRNN counts them as speeds of 0: "zero"
     missing: Missing = "zero"
 
     # Optimisation, section 5.3: Adam, batches of 64 sequences, scheduled sampling. The paper names

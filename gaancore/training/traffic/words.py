@@ -16,6 +16,21 @@ def data(facts: Facts) -> str:
     )
 
 
+def inputs_read(found: Facts, missing: str) -> list[str]:
+    """A line on the readings that training windows see, if not all of them are there."""
+    if found["share"] == 1:
+        return []
+    stands_in = {
+        "zero": "a speed of 0",
+        "nan": "the mean",
+        "interpolate": "a line between the others",
+    }[missing]
+    return [
+        f"{found['share']:.1%} of the readings that training windows see are there; "
+        f"{found['empty']:.1%} of a sensor's windows have none; {stands_in} stands in (missing)"
+    ]
+
+
 def validated(line: Facts) -> str:
     """The error of a line of the log."""
     mae = line["validation"]["all steps"]["mae"]

@@ -3,6 +3,7 @@
 import os
 import pickle
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,76 @@ def test_a_number_that_names_an_entry_far_away_costs_no_memory(tmp_path):
     path = tmp_path / "a.pkl"
     path.write_bytes(b"\x80\x02]r\xff\xff\xff\x7f.")  # LONG_BINPUT 2147483647
     assert read_plain_pickle(path) == []
+
+
+def peak_of(read: Any) -> int:
+    """The most bytes that Python held while `read()` ran."""
+    tracemalloc.start()
+    try:
+        read()
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return peak
+
+
+ARRAY = (  # protocol 0: an array of bytes whose content and shape follow
+    b"cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntS'b'\ntR(I1\n(I%d\ntcnumpy\n"
+    b"dtype\n(S'u1'\nI0\nI1\ntR(I3\nS'|'\nNNNI-1\nI-1\nI0\ntbI00\n%stb."
+)
+BOMBS = {
+    "bytearray": b"\x80\x05\x96" + (2**32).to_bytes(8, "little") + b"abc.",
+    "bytearray of 2^64": b"\x80\x05\x96" + b"\xff" * 8 + b"abc.",
+    "bytes": b"\x80\x04\x8e" + (2**32).to_bytes(8, "little") + b"abc.",
+    "text": b"\x80\x04\x8d" + (2**32).to_bytes(8, "little") + b"abc.",
+    "an integer as content": ARRAY % (2_500_000_000, b"I2500000000\n"),
+    "a bool as content": ARRAY % (1, b"I01\n"),
+    "numbers as content": ARRAY % (3, b"(I1\nI2\nI3\nt"),
+    "a shape without content": ARRAY % (2_500_000_000, b"S'abc'\n"),
+    "a long list of arguments, many times": (
+        b"\x80\x02cnumpy\ndtype\nq\x00(" + b"N" * 50_000 + b"tq\x01]("
+        b"" + b"h\x00h\x01R" * 20_000 + b"e."
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_short_pickle_cannot_ask_for_much_memory(tmp_path, name):
+    path = tmp_path / "a.pkl"
+    path.write_bytes(BOMBS[name])
+
+    def read() -> None:
+        with pytest.raises(DataError, match=r"a\.pkl: (not a readable pickle|refused)") as caught:
+            read_plain_pickle(path)
+        assert "\n" not in str(caught.value)
+
+    assert peak_of(read) < 20_000_000
+
+
+def test_an_array_that_is_listed_many_times_is_made_once(tmp_path):
+    content = np.zeros(100_000, np.uint8)
+    path = tmp_path / "a.pkl"
+    path.write_bytes(pickle.dumps([content] * 20_000, 0))
+    assert peak_of(lambda: read_plain_pickle(path)) < 30_000_000
+    found = read_plain_pickle(path)
+    assert (len(found), found[7].size) == (20_000, 100_000)
+
+
+def test_bytearrays_of_protocol_5_are_read(tmp_path):
+    path = tmp_path / "a.pkl"
+    path.write_bytes(pickle.dumps([bytearray(b"abc"), np.arange(3)], 5))
+    found = read_plain_pickle(path)
+    assert found[0] == bytearray(b"abc")
+    assert_array_equal(found[1], [0, 1, 2])
+
+
+def test_lines_that_a_text_program_ended_with_cr_lf_are_read(tmp_path):
+    value = [["101", "a\nb", "c\r\nd"], {"101": 0}, np.arange(6.0).reshape(2, 3), b"\r\n\n"]
+    path = tmp_path / "a.pkl"
+    path.write_bytes(pickle.dumps(value, 0).replace(b"\n", b"\r\n"))
+    found = read_plain_pickle(path)
+    assert found[:2] == value[:2]
+    assert_array_equal(found[2], value[2])
 
 
 @given(data=st.data())

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from small_files import NAMES, write_csv, write_npz
 
-from gaancore.data import NodeDataset, load_ppi, load_reddit
+from gaancore.data import NodeDataset, load_nodes, load_ppi, load_reddit
 from gaancore.data.files.number_table import parse_numbers
 from gaancore.data.nodes.inputs import read_inputs
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.errors import DataError
+from gaancore.errors import DataError, SettingsError
 
 # id, two features, class, split; no edge at "007"
 NODES = [
@@ -277,20 +277,38 @@ def test_a_class_that_is_not_there_is_refused_where_classes_are_needed(tmp_path)
     write_tables(tmp_path)
     edited(tmp_path, "nodes.csv", "dog", "")
     assert refusal_of(tmp_path) == (
-        "nodes.csv: labels: nodes without any: 1, first row 1 (node id n2); label them, or take "
-        "them out of the split and choose unflagged: context"
+        "nodes.csv: labels: nodes without any: 1, first row 1 (node id n2), as NaN, NA, -1 and "
+        "-100 mean none; label them, or take them out of the split and choose unflagged: context"
     )
     assert read_inputs(tmp_path).node_ids.size == 4
     write_tables(tmp_path, [[*row[:3], "", row[4]] for row in NODES])
     assert "no labels, which training and scores need" in refusal_of(tmp_path)
 
 
-def test_unknown_ids_are_counted_and_the_first_is_named(tmp_path):
-    write_tables(tmp_path, edges=[["n7", "n2"], ["n7", "7.0"], ["8", "n2"], ["7", "n7"]])
+def test_unknown_ids_are_counted_and_five_are_named(tmp_path):
+    lost = [["n7", "n2"], ["n7", "7.0"], ["8", "9"], ["7", "n7"], *([["a", "b"]] * 3), ["c", "d"]]
+    write_tables(tmp_path, edges=lost)
     assert refusal_of(tmp_path) == (
-        "edges.csv: line 3: no node of nodes.csv has the id '7.0', likewise in 2 of 4 edges; ids "
-        "are compared as they are written: correct them, add the nodes or remove the edges"
+        "edges.csv: line 3: 6 of 8 edges name 7 ids that no node of nodes.csv has: '7.0', '8', "
+        "'9', 'a', 'b', ...; ids are compared as they are written: correct them, add the nodes, or "
+        "choose unknown_edges: drop"
     )
+
+
+def test_edges_of_unknown_ids_are_dropped_where_that_is_chosen(tmp_path):
+    write_tables(tmp_path, edges=[*EDGES, ["n7", "7.0"], ["8", "n2"]])
+    for dataset in (
+        load_reddit(tmp_path, unknown_edges="drop"),
+        load_nodes(tmp_path, name="mine", unknown_edges="drop"),
+    ):
+        expect_the_graph(dataset)
+        assert (
+            "edges.csv: 2 of 6 edges name 2 ids that no node of nodes.csv has: '7.0', '8'; these "
+            "edges are dropped"
+        ) in dataset.notes
+    assert read_inputs(tmp_path, unknown_edges="drop").graph.num_edges == 5
+    with pytest.raises(SettingsError, match="unknown_edges: expected one of error, drop"):
+        load_reddit(tmp_path, unknown_edges="keep")
 
 
 BAD = {
@@ -346,7 +364,7 @@ BAD = {
         "column Labels: a label is named lab",
     ),
     "no end columns": ("edges.csv", "src", "a", "expected a header with the column(s) from,to or"),
-    "an edge without an end": ("edges.csv", "n7,n2", "n7,", "line 2: no node of nodes.csv has the"),
+    "an edge without an end": ("edges.csv", "n7,n2", "n7,", "line 2: 1 of 4 edges name 1 ids th"),
     "an edge cut off": ("edges.csv", "7,7", "7", "line 5 has 1 cells where the header has 2"),
     "a graph id that is text": ("nodes.csv", "f0", "graph_id", "line 2: graph_id '1.5' is not an"),
 }

@@ -27,7 +27,11 @@ def test_text_ids_are_taken_as_they_are():
 
 
 @pytest.mark.parametrize("unknown", ["08", "8.0", " 8", "x", ""])
-def test_ids_of_no_node_are_counted_and_the_first_is_named(unknown):
-    expected = f"new.npz: 2 of 3 ids belong to no node, first {unknown!r}; ids look like 70"
+def test_ids_of_no_node_are_counted_and_five_are_named(unknown):
+    expected = f"new.npz: 2 of 3 ids belong to no node: {unknown!r}, 'y'; ids look like 70"
     with pytest.raises(DataError, match=f"^{re.escape(expected)}$"):
         inputs([70, 8]).rows_of(["8", unknown, "y", unknown])
+    with pytest.raises(
+        DataError, match=r"6 of 6 ids belong to no node: 'a', 'b', 'c', 'd', 'e', ...;"
+    ):
+        inputs([70, 8]).rows_of("abcdef")

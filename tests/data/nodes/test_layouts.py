@@ -16,11 +16,23 @@ from small_files import (
     write_graphsaint,
     write_json,
     write_npz,
+    write_reddit,
 )
 
-from gaancore.data import TEST, TRAIN, VALIDATION, NodeDataset, find_dataset, load_ppi
+from gaancore.data import (
+    TEST,
+    TRAIN,
+    VALIDATION,
+    NodeDataset,
+    find_dataset,
+    load_ppi,
+    load_reddit,
+    look,
+    open_store,
+)
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
+from gaancore.data.nodes.store.convert import write_store
 from gaancore.errors import DataError, SettingsError
 
 
@@ -95,6 +107,73 @@ def test_links_that_could_be_ids_or_positions_are_refused(tmp_path: Path) -> Non
         load_ppi(tmp_path)
 
 
+@pytest.mark.parametrize("key", ["links", "edges"])
+def test_ids_that_are_text_and_numbers_at_the_ends_are_refused_where_they_may_be_positions(
+    key: str, tmp_path: Path
+) -> None:
+    write_graphsage(tmp_path, ids=list("543210"), key=key)
+    with pytest.raises(DataError, match=rf"toy-G.json: {key} could name node ids or positions"):
+        load_ppi(tmp_path)
+    write_graphsage(tmp_path, ids=list("012345"), key=key)
+    assert arcs(load_ppi(tmp_path)) == sorted(ARCS)
+
+
+@pytest.mark.parametrize(
+    ("ids", "ends", "key", "note"),
+    [
+        (list("fabced"), range(6), "links", "no ids: 0 is 'f', 1 is 'a', 2 is 'b'"),
+        ([70, 80, 90, 0, 1, 2], range(6), "links", "no ids: 0 is 70, 1 is 80, 2 is 90"),
+        (list("456789"), [4, 5, 6, 7, 8, 9], "links", "compared as text"),
+        ([4, 5, 6, 7, 8, 9], list("456789"), "links", "compared as text"),
+        ([4, 5, 6, 7, 8, 9], list("456789"), "edges", "compared as text"),
+        (list("fabced"), list("fabced"), "links", None),
+    ],
+)
+def test_how_links_were_read_is_told_unless_they_name_the_ids(
+    ids: list[Any], ends: Any, key: str, note: str | None, tmp_path: Path
+) -> None:
+    dataset = load_ppi(write_graphsage(tmp_path, ids=ids, ends=list(ends), key=key))
+    assert arcs(dataset) == sorted(ARCS)
+    said = [line for line in dataset.notes if line.startswith("toy-G.json: ")]
+    assert len(said) == (note is not None)
+    assert note is None or said[0].endswith(note)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [2**53 + 1, 2**53, 2**63, -1, 4, 5],
+        [2**53 + 1, 2**53, 2**63, 2**64 - 1, 4, 5],
+        [2**64, 2**64 + 1, 0, 1, 2, 3],
+        [10**4299, 10**4299 + 1, 7, 8, 9, 10],
+    ],
+)
+def test_ids_of_any_size_stay_what_they_are(ids: list[int], tmp_path: Path) -> None:
+    dataset = load_ppi(write_graphsage(tmp_path, ids=ids, ends=ids, key="edges"))
+    assert list(map(str, dataset.node_ids.tolist())) == list(map(str, ids))
+    assert arcs(dataset) == sorted(ARCS)
+    write_store(read_layout(tmp_path), tmp_path / "store", name="mine")
+    assert open_store(tmp_path / "store").node_ids.tolist() == dataset.node_ids.tolist()
+
+
+def test_ids_of_a_table_or_of_reddit_stay_what_they_are(tmp_path: Path) -> None:
+    ids = np.array([2**64 - 1, 2**63, 2**63 + 1, 0, 1, 2], np.uint64)
+    assert load_reddit(write_reddit(tmp_path, {"node_ids": ids})).node_ids.tolist() == ids.tolist()
+    lines = [f"{name},{row},train" for row, name in enumerate([2**70, 2**70 + 1, 2**63])]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,x,split", *lines]))
+    (tmp_path / "edges.csv").write_text(f"src,dst\n{2**70},{2**70 + 1}\n")
+    names = read_layout(tmp_path).node_ids.tolist()
+    assert names == [str(2**70), str(2**70 + 1), str(2**63)]
+
+
+def test_one_long_id_does_not_take_memory_for_all(tmp_path: Path) -> None:
+    rows = "".join(f"n{row},1\n" for row in range(30_000))
+    (tmp_path / "nodes.csv").write_text(f"id,x\n{rows}{'y' * 100_000},1\n")
+    (tmp_path / "edges.csv").write_text("src,dst\nn1,n2\n")
+    with pytest.raises(DataError, match=r"nodes.csv: an id of 100,000 characters, 'yyyy.* shorten"):
+        read_layout(tmp_path)
+
+
 def test_an_unknown_path_says_what_was_looked_for_and_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     with pytest.raises(DataError) as refusal:
@@ -106,6 +185,17 @@ def test_an_unknown_path_says_what_was_looked_for_and_what_is_there(tmp_path: Pa
         load_ppi(tmp_path / "nowhere")
     with pytest.raises(DataError, match="neither a folder nor"):
         load_ppi(tmp_path / "notes.txt")
+
+
+def test_a_graph_in_a_form_of_other_programs_is_refused_with_a_way_on(tmp_path: Path) -> None:
+    file = tmp_path / "friends.GraphML"
+    file.write_text("<graphml/>")
+    folder = _new_folder(tmp_path, "cora")
+    (folder / "cora.content").write_text("a\t1\tred\n")
+    for path, way in ((file, "networkx.read_graphml reads"), (folder, "cora.content has a node")):
+        for read in (look, load_ppi):
+            with pytest.raises(DataError, match=way):
+                read(path)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", ">f4", ">f8", "int8", ">i4", "bool"])

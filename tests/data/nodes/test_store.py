@@ -27,6 +27,7 @@ from gaancore.data import (
 from gaancore.data.files import arrays as files_module
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
+from gaancore.data.nodes.store import reader
 from gaancore.data.nodes.store.convert import write_store
 from gaancore.data.nodes.store.writer import store_writer
 from gaancore.errors import DataError
@@ -201,6 +202,24 @@ def meta(**changes: Any) -> Callable[[Path], None]:
     return damage
 
 
+def without(field: str) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        content = json.loads(path.read_text())
+        del content[field]
+        path.write_text(json.dumps(content))
+
+    return damage
+
+
+WRITTEN_FIELDS = ("name", "kind", "num_nodes", "num_classes", "notes", "ceiling", "files")
+
+
+def by_columns(path: Path) -> None:
+    """Only the header says it: the size stays, and every number is another's."""
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"'fortran_order': False", b"'fortran_order': True "))
+
+
 def file_facts(name: str, **changes: Any) -> Callable[[Path], None]:
     def damage(path: Path) -> None:
         content = json.loads(path.read_text())
@@ -217,7 +236,8 @@ ANY_FILE = [
     (damaged_header, "not a readable .npy array"),
 ]
 DAMAGED = {
-    **{f"{name}.npy": ANY_FILE for name in ("indptr", "indices", "features", "labels", "split")},
+    **{f"{name}.npy": ANY_FILE for name in ("indptr", "indices", "labels", "split")},
+    "features.npy": [*ANY_FILE, (by_columns, "column by column, not row by row")],
     "graph_id.npy": [*ANY_FILE, (of_type("u8"), "uint64 (6,) where meta.json says")],
     "node_ids.npy": [*ANY_FILE, (of_type("f8"), "float64 (6,) where meta.json says <i8")],
     "meta.json": [
@@ -231,6 +251,7 @@ DAMAGED = {
         (meta(notes=[1]), "notes is missing"),
         (meta(kind="made up"), "kind is missing"),
         (meta(ceiling="high"), "ceiling is missing"),
+        *((without(field), f"{field} is missing") for field in WRITTEN_FIELDS),
         (meta(num_nodes=7), "indptr: expected 7 + 1 offsets, got 7"),
         (meta(num_arcs=8), "indices.npy: not the indices of a store of 6 nodes"),
         (meta(num_classes=4), "labels.npy: not the labels of a store of 6 nodes"),
@@ -281,14 +302,22 @@ def test_a_damaged_store_is_refused_in_one_line_when_it_is_opened(
 
 
 @pytest.mark.parametrize("name", ["features", "labels", "graph_id", "node_ids", "indices"])
-def test_a_byte_that_changed_is_found_when_every_byte_is_asked_for(name: str, store: Path) -> None:
+def test_a_byte_that_changed_is_found_on_opening_or_in_a_large_file_when_it_is_asked_for(
+    name: str, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = store / f"{name}.npy"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1 if name != "indices" else 0
     content[-4] ^= 1
     path.write_bytes(bytes(content))
-    open_store(store)
-    with pytest.raises(DataError, match=rf"{name}.npy: its checksum is \w{{8}} where meta.json"):
+    refusal = rf"{name}.npy: its checksum is \w{{8}} where meta.json"
+    with pytest.raises(DataError, match=refusal):
+        open_store(store)
+    monkeypatch.setattr(reader, "COMPARED", path.stat().st_size - 1)
+    note = open_store(store).notes[-1]
+    assert note.startswith("not compared with their checksums, being large: ")
+    assert name in note
+    with pytest.raises(DataError, match=refusal):
         check_store(store)
 
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from small_traffic import speeds_of
 
-from gaancore.data.traffic.dcrnn_windows import FILES, read_dcrnn_windows
+from gaancore.data.traffic.layouts.dcrnn_windows import FILES, read_dcrnn_windows
 from gaancore.errors import DataError
 
 SPEEDS = speeds_of(40, 3)

@@ -20,6 +20,7 @@ from small_traffic import (
 )
 
 from gaancore.data import load_metr_la, split_windows
+from gaancore.data.traffic.layouts.road_matrix import read_adjacency_pickle
 from gaancore.errors import DataError, SettingsError
 
 SPEEDS = speeds_of(30)
@@ -81,7 +82,10 @@ def test_columns_without_ids_are_taken_in_the_graphs_order_and_that_is_said(tmp_
     write_pickle(tmp_path)
     data = load_metr_la(tmp_path / "speeds.csv")
     assert data.sensor_ids == IDS
-    assert "no sensor ids to match: column n is taken as sensor n of the graph" in data.notes
+    assert (
+        "no sensor ids in speeds.csv: joined by position: column 0 is sensor 101, column 1 is "
+        "sensor 102, column 2 is sensor 103, ..." in data.notes
+    )
     assert (data.times, data.time_of_day, data.day_of_week) == (None, None, None)
     assert "no timestamps: steps of 5 minutes assumed" in data.notes
 
@@ -235,6 +239,8 @@ def with_value(value: float, rows: Any, column: int = 1) -> np.ndarray:
     [
         (with_value(np.inf, 4), "speeds that are not finite: 1, first inf at row 4, sensor 102"),
         (with_value(1e300, 4), r"speeds that are not finite: 1, first 1e\+300 at row 4"),
+        (with_value(1e19, 4), r"speeds beyond 1e\+09: 1, first 1e\+19 at row 4, sensor 102"),
+        (with_value(-1e19, 4), r"speeds beyond 1e\+09: 1, first -1e\+19 at row 4, sensor 102"),
     ],
 )
 def test_readings_that_cannot_be_trained_on_are_refused(speeds, message):
@@ -433,3 +439,24 @@ def test_four_months_as_windows_and_as_a_series_are_the_same(shared_data, tmp_pa
         assert_array_equal(getattr(own, part), getattr(cut, part))
     with pytest.raises(DataError, match=r"its first row is 0\.00 hours into the day"):
         load_metr_la(folder, graph=graph, sensor_ids=tmp_path / "ids.txt", start="2012-03-01 06:00")
+
+
+def test_hostile_files_of_others_are_refused_in_one_line(shared_data, tmp_path):
+    hostile = shared_data / "cases" / "hostile"
+    for folder, message in (
+        ("speeds_start_two", "start: expected one time, that of the first row, got 0"),
+        ("adj_id_10e6000", r"adj_mx\.pkl: an id of .* digits"),
+        ("nan_latitude", r"graph_sensor_locations\.csv: line 3: sensor 102 is at nan"),
+    ):
+        with pytest.raises(DataError, match=message) as caught:
+            load_metr_la(hostile / folder)
+        assert "\n" not in str(caught.value)
+    write_csv(tmp_path / "speeds.csv", SPEEDS, list(IDS))
+    for name in ("adj_bytearray8_4GB.pkl", "adj_content_int.pkl"):
+        with pytest.raises(DataError, match=f"{name}: (not a readable pickle|refused)"):
+            load_metr_la(tmp_path, graph=hostile / name)
+
+
+def test_a_pickle_whose_lines_a_text_program_ended_is_read(shared_data):
+    path = shared_data / "cases" / "graphs" / "adj_mx_protocol0_crlf.pkl"
+    assert read_adjacency_pickle(path, None).sensor_ids == ("700", "701")

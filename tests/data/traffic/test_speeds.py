@@ -1,5 +1,7 @@
 """Speeds in CSV, `.npz` and HDF5, as programs really write them; each read against the numbers."""
 
+import tracemalloc
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from small_traffic import IDS, START, speeds_of, times_of, write_csv
 
-from gaancore.data.traffic.pandas_h5 import read_pandas_h5
-from gaancore.data.traffic.speeds import read_speeds_csv, read_speeds_npz
+from gaancore.data.traffic.layouts.pandas_h5 import read_pandas_h5
+from gaancore.data.traffic.layouts.speeds import read_speeds_csv, read_speeds_npz
 from gaancore.errors import DataError
 
 SPEEDS = speeds_of(20)
@@ -210,6 +212,15 @@ def test_an_archives_ids_and_times_may_be_of_any_type(tmp_path, ids, times):
         ({"speed": SPEEDS, "times": np.full(20, "NaT", "M8[s]")}, "row 0 has no timestamp"),
         ({"speed": SPEEDS, "times": np.arange(20)}, "row 0: timestamp '0' is not like"),
         ({"speed": SPEEDS, "start": np.array("May")}, "timestamp 'May' is not like"),
+        ({"speed": SPEEDS, "start": np.array([], "U5")}, "start: expected one time.* got 0"),
+        ({"speed": SPEEDS, "start": np.array(["2012-03-01"] * 2)}, "start: expected one time"),
+        ({"speed": SPEEDS, "start": np.zeros(1, [("a", "i4")])}, r"start: row 0: timestamp '\("),
+        ({"speed": np.zeros((20, 4), [("a", "f4")])}, "speed: expected numbers in shape"),
+        ({"speed": SPEEDS, "sensor_ids": np.zeros(4, [("a", "i4")])}, "ids: expected text or num"),
+        ({"speed": SPEEDS, "times": np.zeros((20, 1))}, "times: expected 20 of them"),
+        ({"speed": SPEEDS, "times": np.zeros(20, [("a", "i4")])}, r"row 0: timestamp '\("),
+        ({"speed": SPEEDS, "step_minutes": np.zeros(1, [("a", "i4")])}, "step_minutes: expected"),
+        ({"speed": SPEEDS, "step_minutes": np.array(np.nan)}, "step_minutes: expected one number"),
         ({"speed": SPEEDS, "step_minutes": np.array([5, 5])}, "step_minutes: expected one number"),
         ({"speed": SPEEDS, "step_minutes": np.array(0)}, "step_minutes: expected one number"),
     ],
@@ -219,6 +230,14 @@ def test_a_bad_archive_is_refused(tmp_path, arrays, message):
     with pytest.raises(DataError, match=message) as caught:
         read_speeds_npz(tmp_path / "s.npz")
     assert "\n" not in str(caught.value)
+
+
+def test_arrays_that_nobody_needs_are_not_unpacked(tmp_path):
+    path = tmp_path / "s.npz"
+    np.savez(path, speed=SPEEDS, sensor_ids=np.array(IDS), times=times_of(20))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("weather.npy", b"damaged")
+    assert_array_equal(read_speeds_npz(path).speeds, SPEEDS)
 
 
 def write_h5(
@@ -284,6 +303,85 @@ def test_columns_of_several_types_come_together_in_the_tables_order(tmp_path):
     expected = SPEEDS.copy()
     expected[:, [0, 2]] = whole
     assert_array_equal(read_pandas_h5(path).speeds, expected)
+
+
+def huge(path: Path, name: str, shape: tuple[int, ...], **options: Any) -> None:
+    """Puts an array in the place of `name` that takes memory when it is read, and no file."""
+    with h5py.File(path, "a") as file:
+        kind = dict(file[f"df/{name}"].attrs)
+        del file[f"df/{name}"]
+        file["df"].create_dataset(name, shape, "i8", **options).attrs.update(kind)
+
+
+@pytest.mark.parametrize("name", ["axis0", "axis1", "block0_items", "block0_values"])
+@pytest.mark.parametrize("options", [{}, {"chunks": (1000,)}, {"compression": "gzip"}])
+def test_an_array_in_hdf5_that_the_file_does_not_hold_is_refused(tmp_path, name, options):
+    path = write_h5(tmp_path / "a.h5")
+    huge(path, name, (100_000_000,), **options)
+    assert path.stat().st_size < 50_000
+    tracemalloc.start()
+    with pytest.raises(DataError, match=rf"{name} is 800,000,000 bytes .* was not written whole"):
+        read_pandas_h5(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+@pytest.mark.parametrize("options", [{"compression": "gzip"}, {"compression": "lzf"}])
+def test_compressed_tables_are_read(tmp_path, options):
+    path = write_h5(tmp_path / "a.h5")
+    with h5py.File(path, "a") as file:
+        del file["df/block0_values"], file["df/axis1"]
+        file["df"].create_dataset("block0_values", data=SPEEDS * 0 + 50, **options)
+        index = times_of(20).astype("M8[ns]").astype(int)
+        file["df"].create_dataset("axis1", data=index, **options)
+        file["df/axis1"].attrs["kind"] = np.bytes_(b"datetime64")
+    assert_array_equal(read_pandas_h5(path).speeds, SPEEDS * 0 + 50)
+
+
+def without_blocks(path: Path) -> None:
+    with h5py.File(path, "a") as file:
+        file["df"].attrs["nblocks"] = 0
+
+
+def one_row_for_all(path: Path) -> None:
+    with h5py.File(path, "a") as file:
+        del file["df/block0_values"]
+        file["df/block0_values"] = SPEEDS[:1]
+
+
+def objects(path: Path) -> None:
+    with h5py.File(path, "a") as file:
+        del file["df/block0_values"]
+        file["df"].create_dataset("block0_values", (1,), h5py.vlen_dtype(np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (without_blocks, r"4 of 4 columns have no values in it \(101, 102, 103, 104\)"),
+        (one_row_for_all, r"block0_values: expected numbers in shape \(20, 4\), got .*\(1, 4\)"),
+        (objects, "block0_values holds Python objects"),
+    ],
+)
+def test_a_table_without_its_values_says_why(tmp_path, damage, message):
+    path = write_h5(tmp_path / "a.h5")
+    damage(path)
+    with pytest.raises(DataError, match=message) as caught:
+        read_pandas_h5(path)
+    assert "\n" not in str(caught.value)
+    assert "fetch it again" not in str(caught.value)
+
+
+def test_tables_of_others_are_read_or_refused_for_the_true_cause(shared_data):
+    cases = shared_data / "cases"
+    assert read_pandas_h5(cases / "h5" / "strindex" / "s.h5").times is not None
+    with pytest.raises(DataError, match="compressed by blosc, which is not read here"):
+        read_pandas_h5(cases / "h5" / "blosc" / "s.h5")
+    with pytest.raises(DataError, match="holds Python objects"):
+        read_pandas_h5(cases / "h5" / "object" / "s.h5")
+    with pytest.raises(DataError, match="axis1 is 800,000,000 bytes"):
+        read_pandas_h5(cases / "hostile" / "h5_axis1_1e8_unallocated.h5")
 
 
 def cut(path: Path) -> None:

@@ -11,6 +11,7 @@ from small_traffic import small_traffic, speeds_of, times_of
 from strategies import seeds
 
 from gaancore.data import Scaler, WindowBatches, Windows, split_windows
+from gaancore.data.traffic.batches import readings_seen
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.errors import DataError, SettingsError
 
@@ -94,6 +95,31 @@ def test_no_training_reading_at_all_is_refused():
     windows = Windows(12, 12, np.arange(10), NONE, NONE)
     with pytest.raises(DataError, match="no reading at all in the training windows"):
         Scaler.fit(small_traffic(speeds), windows, "global")
+
+
+@pytest.mark.parametrize("how", ["global", "per-sensor"])
+def test_missing_readings_can_count_as_zeros_in_the_scale_as_in_dcrnn(how):
+    data = with_missing()
+    windows = Windows(3, 2, np.arange(20), NONE, np.arange(30, 50))
+    scaler = Scaler.fit(data, windows, how, "zero")
+    seen = data.speeds[:24].astype(np.float64)  # missing ones are 0
+    if how == "global":
+        assert_allclose(scaler.mean, [seen.mean()] * 4, rtol=1e-12)
+        assert_allclose(scaler.scale, [seen.std()] * 4, rtol=1e-9)
+    else:
+        assert_allclose(scaler.mean, seen.mean(axis=0), rtol=1e-12)
+        assert_allclose(scaler.scale, seen.std(axis=0), rtol=1e-9)
+    assert scaler.mean[0] < Scaler.fit(data, windows, how).mean[0]
+
+
+def test_what_windows_see_is_counted_as_a_loop_counts_it():
+    data = with_missing(0.5)
+    starts = np.array([0, 7, 50])
+    seen = readings_seen(data, starts, 9)
+    assert seen.tolist() == [
+        [sum(bool(data.valid[start + step, n]) for step in range(9)) for n in range(4)]
+        for start in starts
+    ]
 
 
 def test_outputs_side_by_side_are_brought_back_to_speeds():
@@ -230,7 +256,7 @@ def test_the_last_rows_and_their_future_make_the_window_of_a_forecast():
     [
         (
             "time_of_day",
-            "the files do not say the time_of_day; start: give the time of the",
+            r"do not say the time_of_day; add a column of times, or give the time .*art\)",
         ),
         ("day_of_week", "the files do not say the day_of_week"),
         ("coordinates", "the files do not say the coordinates; add a file with sensor_id"),

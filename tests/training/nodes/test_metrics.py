@@ -66,7 +66,14 @@ def test_each_class_of_five_nodes_worked_by_hand():
     ]
     scores = f1_scores(logits, labels)
     assert scores.micro_f1 == 2 / 5
-    assert scores.macro_f1 == pytest.approx((2 / 5 + 2 / 3) / 4)
+    assert scores.macro_f1 == pytest.approx((2 / 5 + 2 / 3) / 3)  # class 3 is nobody's
+
+
+def test_labels_without_a_node_count_in_the_mean_over_labels():
+    logits = np.array([[1.0, -1.0], [1.0, -1.0]])
+    assert f1_scores(logits, np.array([[1, 0], [1, 0]], np.uint8)).macro_f1 == 0.5
+    assert f1_scores(logits, np.array([0, 0])).macro_f1 == 1
+    assert f1_scores(np.zeros((0, 2)), np.zeros(0, np.int64)).macro_f1 == 0
 
 
 @given(seed=seeds())

@@ -2,7 +2,9 @@
 
 nodes.csv : `id` (or `node_id`, or `node`), any text or numbers, and a column for each feature.
     optional: `label`, the name of a node's class, or columns `label:NAME` of 0 and 1, if a node has
-    several labels; `split`: train, val, test or empty; `graph_id`, integers.
+    several labels; `split`: train, val, test or empty, or columns `train_mask`, `val_mask` and
+    `test_mask` of true and false; `graph_id`, integers. A label that is empty, NA, NaN, None, NULL,
+    <NA>, -1 or -100 is none.
 edges.csv : `src dst`, `source target` or `from to`, ids of nodes.csv.
 
 Columns may be in any order and the case of these names does not count; every other column of
@@ -12,33 +14,39 @@ are separated by commas, semicolons or tabs.
 
 from array import array
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
 from gaancore.data.files.named_table import END_NAMES, open_named_table
+from gaancore.data.files.text_array import text_array
 from gaancore.data.nodes.layouts.csv_nodes import read_csv_nodes
 from gaancore.data.nodes.make import RawDataset
-from gaancore.errors import DataError
+from gaancore.errors import DataError, expect_choice
 from gaancore.graph import ArcList
 
+UnknownEdges = Literal["error", "drop"]
 NODES, EDGES = "nodes.csv", "edges.csv"
+SHOWN = 5  # ids in a message
 
 
-def read_csv_graph(folder: Path) -> RawDataset:
+def read_csv_graph(folder: Path, unknown_edges: UnknownEdges = "error") -> RawDataset:
     """Read the layout; rows of nodes.csv are the nodes, those without edges too.
 
+    unknown_edges : edges that name an id no node has: refused (`error`), or `drop` them and say so.
     Raises DataError, naming the file and the line, for a missing or damaged file, for repeated ids,
     and for ids that no node has.
     """
+    expect_choice("unknown_edges", unknown_edges, get_args(UnknownEdges))
     nodes = read_csv_nodes(folder / NODES)
-    src, dst, notes = _read_edges(folder / EDGES, nodes.rows)
+    src, dst, notes = _read_edges(folder / EDGES, nodes.rows, unknown_edges)
     return RawDataset(
         path=str(folder),
         graph=ArcList(src, dst, len(nodes.rows)),
         features=nodes.features,
         labels=nodes.labels,
         split=nodes.split,
-        node_ids=np.array(list(nodes.rows)),
+        node_ids=text_array(str(folder / NODES), list(nodes.rows)),
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(folder / NODES)),
         graph_ids=nodes.graph_ids,
         class_names=nodes.class_names,
@@ -47,26 +55,37 @@ def read_csv_graph(folder: Path) -> RawDataset:
     )
 
 
-def _read_edges(path: Path, rows: dict[str, int]) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def _read_edges(
+    path: Path, rows: dict[str, int], unknown_edges: UnknownEdges
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """The rows of nodes.csv at the two ends of each edge, and what to say about the file."""
     table = open_named_table(path, END_NAMES)
-    src_at, dst_at = table.keys
     ends = array("q")
-    unknown: list[tuple[int, str]] = []
+    unknown: dict[str, int] = {}  # id -> the first line that names it
+    lacking = 0
     for line, cells in table.rows:
-        src, dst = cells[src_at], cells[dst_at]
+        pair = [cells[at] for at in table.keys]
         try:
-            ends.extend((rows[src], rows[dst]))
+            ends.extend([rows[end] for end in pair])
         except KeyError:
-            unknown.append((line, dst if src in rows else src))
+            lacking += 1
+            for end in pair:
+                if end not in rows:
+                    unknown.setdefault(end, line)
+    notes = list(table.notes)
     if unknown:
-        line, end = unknown[0]
-        raise DataError(
-            f"{path}: line {line}: no node of {NODES} has the id {end!r}, likewise in "
-            f"{len(unknown):,} of {len(unknown) + len(ends) // 2:,} edges; ids are compared as "
-            "they are written: correct them, add the nodes or remove the edges"
-        )
+        total = lacking + len(ends) // 2
+        some = ", ".join(f"{end[:80]!r}" for end in list(unknown)[:SHOWN])
+        which = f"{lacking:,} of {total:,} edges name {len(unknown):,} ids that no node of {NODES}"
+        which += f" has: {some}{', ...' if len(unknown) > SHOWN else ''}"
+        if unknown_edges == "error":
+            raise DataError(
+                f"{path}: line {min(unknown.values())}: {which}; ids are compared as they are "
+                "written: correct them, add the nodes, or choose unknown_edges: drop"
+            )
+        notes.append(f"{EDGES}: {which}; these edges are dropped")
     ignored = [name or "(no name)" for at, name in enumerate(table.columns) if at not in table.keys]
-    notes = (f"{EDGES}: column(s) {', '.join(ignored)} ignored",) if ignored else ()
+    if ignored:
+        notes.append(f"{EDGES}: column(s) {', '.join(ignored)} ignored")
     src_rows, dst_rows = np.frombuffer(ends, np.int64).reshape(-1, 2).T
-    return src_rows, dst_rows, (*table.notes, *notes)
+    return src_rows, dst_rows, tuple(notes)

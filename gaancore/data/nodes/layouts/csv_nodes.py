@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,8 @@ import numpy as np
 from gaancore.data.files.named_table import NamedTable, open_named_table
 from gaancore.data.files.number_table import INTEGER, NOTHING, parse_numbers
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
+from gaancore.data.nodes.labels import code_classes, listed
+from gaancore.data.nodes.layouts.splits import MASKS, split_names, split_of_masks
 from gaancore.errors import DataError
 
 ID_NAMES = (("id",), ("node_id",), ("node",))
@@ -26,10 +27,9 @@ SPLITS = {
 }
 WORDS = {**NOTHING, "true": 1.0, "false": 0.0}  # as pandas writes truth values
 REMEDY = (
-    f"leave out columns of text: all but id, {CLASS}, {LABEL_PREFIX}NAME, {SPLIT} and {GRAPH_ID} "
-    "are features"
+    f"leave out columns of text: all but id, {CLASS}, {LABEL_PREFIX}NAME, {SPLIT}, masks and "
+    f"{GRAPH_ID} are features"
 )
-SHOWN = 8  # names in a note
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class CsvNodes:
 
     rows      : the row of each id, from 0 on, in the order of the file.
     features  : (N, F) float64, F >= 1, NaN where a cell is empty.
-    labels    : (N,) places in class_names or (N, C) of 0 and 1, NaN where a cell is empty; None if
-                no node has a class.
-    split     : (N,) int8, -1 where a cell is empty; None if no node has one.
+    labels    : (N,) places in class_names or (N, C) of 0 and 1, NaN where a cell means no label;
+                None if no node has a class.
+    split     : (N,) int8, -1 where a node is in no part; None if no node has one.
     graph_ids : (N,) int64, or None.
     """
 
@@ -56,10 +56,11 @@ class CsvNodes:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The places, by name, of columns of text, of labels of 0 and 1, and of features."""
+    """The places, by name, of columns of text, of labels and masks of 0 and 1, and of features."""
 
     texts: dict[str, int]
     labels: dict[str, int]
+    masks: dict[str, int]
     features: dict[str, int]
 
 
@@ -68,7 +69,7 @@ def read_csv_nodes(path: Path) -> CsvNodes:
     table = open_named_table(path, ID_NAMES)
     columns = _sort_columns(table)
     rows: dict[str, int] = {}
-    lines, features, labels = array("q"), array("d"), array("d")
+    lines, features, labels, masks = array("q"), array("d"), array("d"), array("d")
     texts: dict[str, list[str]] = {name: [] for name in columns.texts}
     for line, cells in table.rows:
         node = cells[table.keys[0]]
@@ -76,37 +77,53 @@ def read_csv_nodes(path: Path) -> CsvNodes:
             raise DataError(f"{path}: line {line}: no id; every node needs one")
         if (row := rows.setdefault(node, len(lines))) != len(lines):
             raise DataError(
-                f"{path}: lines {lines[row]} and {line} have the same id {node!r}; ids must differ"
+                f"{path}: lines {lines[row]} and {line} have the same id {node[:80]!r}; ids must "
+                "differ"
             )
         lines.append(line)
         features.extend(_numbers(path, line, cells, columns.features))
         labels.extend(_numbers(path, line, cells, columns.labels))
+        masks.extend(_numbers(path, line, cells, columns.masks))
         for name, at in columns.texts.items():
             texts[name].append(cells[at])
+    label_values: np.ndarray | None = None
+    names = tuple(columns.labels)
+    said_of_labels: tuple[str, ...] = ()
     if columns.labels:
-        names = tuple(columns.labels)
-        label_values: np.ndarray | None = np.frombuffer(labels).reshape(len(rows), -1)
-    else:
-        label_values, names = _classes(texts.get(CLASS, []))
+        label_values = np.frombuffer(labels).reshape(len(rows), -1)
+    elif CLASS in texts:
+        classes = code_classes(texts[CLASS])
+        names, said_of_labels = classes.names, classes.notes
+        label_values = classes.places if names else None
+    split = _split(path, lines, texts.get(SPLIT, []))
+    if columns.masks:
+        table_of_masks = np.nan_to_num(np.frombuffer(masks)).reshape(len(rows), -1)
+        by_name = dict(zip(columns.masks, table_of_masks.T, strict=True))
+        split = split_of_masks(path, by_name, len(rows))
+    feature_names = tuple(columns.features)
+    said = [f"{len(feature_names):,} features: {listed(feature_names)}"]
+    if names:
+        said.append(f"{len(names):,} {'labels' if columns.labels else 'classes'}: {listed(names)}")
+    said += said_of_labels
+    if columns.masks:
+        said.append(f"{', '.join(columns.masks)} taken as the split")
     return CsvNodes(
         rows=rows,
         features=np.frombuffer(features).reshape(len(rows), -1),
         labels=label_values,
         class_names=names or None,
-        feature_names=tuple(columns.features),
-        split=_split(path, lines, texts.get(SPLIT, [])),
+        feature_names=feature_names,
+        split=None if split is None or (split == UNFLAGGED).all() else split,
         graph_ids=_graph_ids(path, lines, texts[GRAPH_ID]) if GRAPH_ID in texts else None,
-        notes=(
-            *table.notes,
-            _listed(path, "features", tuple(columns.features)),
-            *([_listed(path, "labels" if columns.labels else "classes", names)] if names else []),
-        ),
+        notes=(*table.notes, *(f"{path.name}: {note}" for note in said)),
     )
 
 
 def _sort_columns(table: NamedTable) -> _Columns:
-    """Raises DataError for labels of two kinds, one that is no feature nor label, or no feature."""
-    columns = _Columns({}, {}, {})
+    """Raises DataError for labels or splits of two kinds, a column that is no feature nor label, or
+    no feature.
+    """
+    columns = _Columns({}, {}, {}, {})
     for at, name in enumerate(table.columns):
         kind = name.lower()
         if not kind or kind.startswith("unnamed:"):  # by pandas, of its index
@@ -116,6 +133,8 @@ def _sort_columns(table: NamedTable) -> _Columns:
             )
         if kind in (CLASS, SPLIT, GRAPH_ID):
             columns.texts[kind] = at
+        elif kind in MASKS:
+            columns.masks[kind] = at
         elif kind.startswith(LABEL_PREFIX):
             label = name[len(LABEL_PREFIX) :].strip()
             if not label or label in columns.labels:
@@ -128,6 +147,7 @@ def _sort_columns(table: NamedTable) -> _Columns:
             )
         elif at not in table.keys:
             columns.features[name] = at
+    split_names(table.path, [*columns.texts, *columns.masks])
     if columns.labels and (CLASS in columns.texts or len(columns.labels) == 1):
         raise DataError(
             f"{table.path}: expected one column {CLASS} (a class per node), or two or more "
@@ -143,36 +163,23 @@ def _numbers(path: Path, line: int, cells: list[str], places: dict[str, int]) ->
     return parse_numbers(path, line, values, places, words=WORDS, remedy=REMEDY)
 
 
-def _classes(texts: list[str]) -> tuple[np.ndarray | None, tuple[str, ...]]:
-    """(N,) places in the names of the classes, NaN where there is no text; and the names, sorted:
-    numbers by value, else as text."""
-    names = sorted({*texts} - {""})
-    with suppress(ValueError):
-        names = sorted(names, key=float)
-    place = {name: float(at) for at, name in enumerate(names)}
-    found = np.array([place.get(text, np.nan) for text in texts])
-    return (found if names else None), tuple(names)
-
-
 def _split(path: Path, lines: Sequence[int], texts: list[str]) -> np.ndarray | None:
+    if not texts:
+        return None
     split = np.empty(len(texts), np.int8)
     for row, text in enumerate(texts):
         number = SPLITS.get(text.lower())
         if number is None:
             raise DataError(
-                f"{path}: line {lines[row]}: {SPLIT} {text!r}; expected train, val, test or nothing"
+                f"{path}: line {lines[row]}: {SPLIT} {text[:80]!r}; expected train, val, test or "
+                "nothing"
             )
         split[row] = number
-    return split if (split != UNFLAGGED).any() else None
+    return split
 
 
 def _graph_ids(path: Path, lines: Sequence[int], texts: list[str]) -> np.ndarray:
     for line, text in zip(lines, texts, strict=True):
         if not INTEGER.fullmatch(text) or len(text) > 18:
-            raise DataError(f"{path}: line {line}: {GRAPH_ID} {text!r} is not an integer")
+            raise DataError(f"{path}: line {line}: {GRAPH_ID} {text[:80]!r} is not an integer")
     return np.array(texts).astype(np.int64)
-
-
-def _listed(path: Path, what: str, names: Sequence[str]) -> str:
-    shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
-    return f"{path.name}: {len(names):,} {what}: {shown}"

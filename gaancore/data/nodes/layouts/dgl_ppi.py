@@ -13,7 +13,8 @@ import numpy as np
 
 from gaancore.data.files.arrays import read_npy
 from gaancore.data.files.node_link import read_node_link
-from gaancore.data.nodes.checks import check_features, check_graph_ids, check_labels
+from gaancore.data.nodes.checks import check_features, check_graph_ids
+from gaancore.data.nodes.labels import check_labels
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph

@@ -13,6 +13,7 @@ import numpy as np
 from gaancore.data.files.arrays import read_npz
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.dataset import UNFLAGGED
+from gaancore.data.nodes.labels import label_array
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import ArcList
@@ -37,15 +38,17 @@ def read_dgl_reddit(folder: Path) -> RawDataset:
         )
     with naming_file(str(graph_path)):
         graph = ArcList(matrix["col"], matrix["row"], num_nodes)
+    classes = label_array(data["label"])
     return RawDataset(
         path=str(folder),
         graph=graph,
         features=data["feature"],
-        labels=data["label"],
+        labels=classes.places,
         split=_split_of(data_path, data["node_types"], num_nodes),
         node_ids=_node_ids(data_path, data["node_ids"], num_nodes),
         sources=dict.fromkeys(("features", "labels", "split"), str(data_path)),
-        notes=("layout: DGL Reddit",),
+        class_names=classes.names or None,
+        notes=("layout: DGL Reddit", *classes.notes),
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from gaancore.data.files.arrays import npz_names
 from gaancore.data.files.folder import expect_path, listing
 from gaancore.data.nodes.layouts import csv_graph, dgl_ppi, dgl_reddit, graphsaint, npz
-from gaancore.data.nodes.layouts.csv_graph import read_csv_graph
+from gaancore.data.nodes.layouts.csv_graph import UnknownEdges, read_csv_graph
 from gaancore.data.nodes.layouts.dgl_ppi import read_dgl_ppi
 from gaancore.data.nodes.layouts.dgl_reddit import read_dgl_reddit
 from gaancore.data.nodes.layouts.graphsage import read_graphsage
@@ -23,25 +23,49 @@ LOOKED_FOR = (
     "or a single .npz"
 )
 
+OF_NETWORKX = {
+    ".graphml": "read_graphml",
+    ".gml": "read_gml",
+    ".gexf": "read_gexf",
+    ".edgelist": "read_edgelist",
+}
 
-def read_layout(path: Path) -> RawDataset:
+
+def way_on(path: Path) -> str:
+    """What to do with a graph in a form that is not read here, as the end of a message; or ""."""
+    if read := OF_NETWORKX.get(path.suffix.lower()):
+        return (
+            f"; networkx.{read} reads this file, and gaancore.from_networkx takes the graph with "
+            "the features of its nodes"
+        )
+    if path.is_dir() and (found := sorted(path.glob("*.content"))):
+        return (
+            f"; {found[0].name} has a node a line: write it as nodes.csv with the header "
+            "id,x1,x2,...,label, and the .cites as edges.csv with the header src,dst"
+        )
+    return ""
+
+
+def read_layout(path: Path, *, unknown_edges: UnknownEdges = "error") -> RawDataset:
     """Read the dataset at `path`: a folder, a GraphSAGE prefix, or one `.npz` or `.mat` file.
 
     A folder is tried as two CSV tables, as GraphSAINT's, GraphSAGE's and DGL's layouts, then for a
-    lone `.npz`.
+    lone `.npz`. unknown_edges is for two CSV tables: see `read_csv_graph`.
     Raises DataError that lists what was looked for if it is none of them.
     """
     if (read := _reader(path)) is not None:
-        return read()
+        return read(unknown_edges=unknown_edges) if read.func is read_csv_graph else read()
     expect_path(path)
     if not path.is_dir():
         raise DataError(
-            f"{path}: neither a folder nor a .npz or .mat file; give the folder it is in"
+            f"{path}: neither a folder nor a .npz or .mat file; give a folder that holds one of "
+            f"{LOOKED_FOR}{way_on(path)}"
         )
     if is_store(path):
         raise DataError(f"{path}: already a store; use it as it is")
     raise DataError(
         f"{path}: no dataset found: looked for {LOOKED_FOR}; the folder holds {listing(path)}"
+        f"{way_on(path)}"
     )
 
 

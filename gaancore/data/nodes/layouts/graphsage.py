@@ -32,21 +32,23 @@ def read_graphsage(prefix: Path) -> RawDataset:
     ids = document.ids
     features = read_npy(paths["feats.npy"])
     rows = _read_rows(paths["id_map.json"], ids, len(features) if features.ndim else 0)
+    classes = read_class_map(paths["class_map.json"], ids)
     return RawDataset(
         path=str(prefix),
         graph=document.graph,
         features=features[rows],
-        labels=read_class_map(paths["class_map.json"], ids),
+        labels=classes.places,
         split=np.array(
             [_split_of(paths["G.json"], node) for node in document.nodes], dtype=np.int8
         ),
-        node_ids=np.array([node["id"] for node in document.nodes]),
+        node_ids=document.id_array(str(paths["G.json"])),
         sources={
             "features": str(paths["feats.npy"]),
             "labels": str(paths["class_map.json"]),
             "split": str(paths["G.json"]),
         },
-        notes=("layout: GraphSAGE",),
+        class_names=classes.names or None,
+        notes=("layout: GraphSAGE", *document.notes, *classes.notes),
     )
 
 

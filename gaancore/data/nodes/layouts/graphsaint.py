@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.files.arrays import read_npy, read_npz
+from gaancore.data.files.arrays import npz_names, read_npy, read_npz
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.layouts.class_map import read_class_map
@@ -20,6 +20,7 @@ from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import read_json
 
+ARRAYS = ("format", "shape", "indptr", "indices", "row", "col")  # the values say nothing
 FILES = ("adj_full.npz", "feats.npy", "class_map.json", "role.json")
 
 
@@ -37,20 +38,23 @@ def read_graphsaint(folder: Path) -> RawDataset:
         "labels": str(folder / "class_map.json"),
         "split": str(folder / "role.json"),
     }
+    classes = read_class_map(folder / "class_map.json", [str(i) for i in range(num_nodes)])
+    train_notes = _compare_train(folder / "adj_train.npz", graph, split)
     return RawDataset(
         path=str(folder),
         graph=graph,
         features=features,
-        labels=read_class_map(folder / "class_map.json", [str(i) for i in range(num_nodes)]),
+        labels=classes.places,
         split=split,
         node_ids=np.arange(num_nodes),
         sources=sources,
-        notes=("layout: GraphSAINT", *_compare_train(folder / "adj_train.npz", graph, split)),
+        class_names=classes.names or None,
+        notes=("layout: GraphSAINT", *classes.notes, *train_notes),
     )
 
 
 def _read_adjacency(path: Path, num_nodes: int) -> CSRGraph:
-    arrays = read_npz(path)
+    arrays = read_npz(path, ARRAYS)
     layout = arrays["format"].tolist() if "format" in arrays else "csr"
     shape = arrays["shape"].tolist() if "shape" in arrays else [num_nodes, num_nodes]
     if shape != [num_nodes, num_nodes]:
@@ -66,7 +70,7 @@ def _read_adjacency(path: Path, num_nodes: int) -> CSRGraph:
             return CSRGraph.from_edges(col, row, num_nodes, duplicates="keep")
     raise DataError(
         f"{path}: expected a sparse matrix saved by scipy.sparse.save_npz as csr, csc or coo; "
-        f"found format {layout!r} and arrays {', '.join(sorted(arrays)) or 'none'}"
+        f"found format {layout!r} and arrays {', '.join(sorted(npz_names(path))) or 'none'}"
     )
 
 

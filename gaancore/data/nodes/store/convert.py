@@ -5,18 +5,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gaancore.data.nodes.checks import (
-    VALUES_AT_A_TIME,
-    Labels,
-    check_graph_ids,
-    expect_features,
-)
+from gaancore.data.nodes.checks import VALUES_AT_A_TIME, check_graph_ids, expect_features
+from gaancore.data.nodes.labels import Labels
 from gaancore.data.nodes.make import (
     RawDataset,
     Unflagged,
     graph_notes,
     kept_nodes,
     settle_targets,
+    split_notes,
 )
 from gaancore.data.nodes.store.writer import StoreWriter, store_writer
 from gaancore.graph.checks import index_dtype
@@ -44,7 +41,7 @@ def write_store(
     Raises DataError (one line: file, row, id, remedy); nothing is left at `path` then.
     """
     expect_features(raw.sources["features"], raw.features, raw.node_ids)
-    labels, split, split_notes = settle_targets(raw, unflagged, None)
+    labels, split, target_notes = settle_targets(raw, unflagged, None)
     kept = kept_nodes(split, unflagged)
     order = kept[np.argsort(split[kept], kind="stable")]
     with store_writer(path) as writer:
@@ -60,7 +57,8 @@ def write_store(
             *graph_notes(counts.num_arcs, counts.num_repeats),
             *([f"{loops:,} self-loops kept"] if loops else []),
             *labels.notes,
-            *split_notes,
+            *target_notes,
+            *split_notes(split),
         ]
         writer.finish(
             name=name,

@@ -10,7 +10,7 @@ from gaancore.system.jit import COMPILED
 
 WIDEST = 64  # bytes: a whole AVX-512 register; LLVM splits it where registers are narrower
 WIDEST_DOT = 32  # summing the lanes of a wider one costs more than its loads save (measured)
-INT32 = ir.IntType(32)
+INT32, INT64 = ir.IntType(32), ir.IntType(64)
 # LLVM may reorder a sum when it compiles a kernel; every run then adds in that order
 FAST = {"reassoc", "contract", "nsz"}
 FLAGS = tuple(sorted(FAST))
@@ -84,9 +84,14 @@ def take(builder: Any, vector: Any, lanes: int) -> Any:
 
 
 def row_of(context: Any, builder: Any, kind: Any, array: Any, i: Any, width: int) -> Any:
-    """Address of row i; the row stride is a constant, so no multiplication by a loaded shape."""
+    """Address of row i; the row stride is a constant, so no multiplication by a loaded shape.
+
+    Indices have 32 bits, but the product passes 2^31: it is one of 64.
+    """
     data = context.make_array(kind)(context, builder, array).data
-    return builder.gep(data, [builder.mul(i, ir.Constant(i.type, width))])
+    if i.type.width < INT64.width:
+        i = builder.sext(i, INT64)
+    return builder.gep(data, [builder.mul(i, ir.Constant(INT64, width))])
 
 
 def move(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

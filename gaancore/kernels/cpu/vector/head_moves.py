@@ -49,7 +49,7 @@ def head_dots(
         target = row_of(context, builder, out, values[0], values[1], K)
         row = row_of(context, builder, rows, values[4], values[5], K * D)
         products = [_product(builder, values[3], row, k * D, D, element) for k in range(K)]
-        lanes = products[0].type.count
+        lanes = products[0].type.count if products else 1
         for first in range(0, K, lanes):
             sums, groups = products[first : first + lanes], 1
             while groups < lanes:
@@ -76,7 +76,7 @@ def _product(builder: Any, left: Any, right: Any, start: int, width: int, elemen
         while total.type.count > lanes:
             total = halve(builder, total)
         total = builder.fadd(total, product, flags=FLAGS)
-    return total
+    return splat(builder, ir.Constant(element, 0), 1) if total is None else total
 
 
 @move(plain=_add_heads)

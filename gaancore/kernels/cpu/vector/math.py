@@ -102,7 +102,7 @@ def _mix(h):
 
 
 @jit(inline="always")
-def random_word(seed, position):
-    """32 random bits (in a uint64), a pure function of a 63-bit seed and a position."""
+def random_word(key, position):
+    """32 random bits (in a uint64), a pure function of a position and a key (see dropout_key)."""
     p = np.uint64(position)
-    return _mix(_mix((p & _LOW) ^ (seed & _LOW)) ^ (p >> _S32) ^ (seed >> _S32))
+    return _mix(_mix((p & _LOW) ^ (key & _LOW)) ^ (p >> _S32) ^ (key >> _S32))

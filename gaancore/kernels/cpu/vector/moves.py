@@ -204,7 +204,8 @@ def dot(typingctx: Any, r: Any, rows: Any, i: Any, width: Any) -> Any:
             while total.type.count > lanes:
                 total = halve(builder, total)
             total = builder.fadd(total, product, flags=FLAGS)
-        assert total is not None
+        if total is None:
+            return ir.Constant(element, 0)
         while total.type.count > 1:
             total = halve(builder, total)
         return builder.extract_element(total, ir.Constant(INT32, 0))

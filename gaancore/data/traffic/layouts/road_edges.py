@@ -4,7 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.data.files.ids import plain_ids
 from gaancore.data.files.named_table import END_NAMES, open_named_table
+from gaancore.data.files.number_table import shortened
 from gaancore.data.traffic.make import RoadGraph
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
@@ -28,25 +30,37 @@ def read_road_edges(
     table = open_named_table(path, END_NAMES)
     src_at, dst_at = table.keys
     length_at = table.place_of(LENGTH_NAMES)
+    lines, cells = [], []
+    for line, row in table.rows:
+        lines.append(line)
+        cells += [row[src_at], row[dst_at], "0" if length_at is None else row[length_at]]
+    ends = plain_ids([name for place, name in enumerate(cells) if place % 3 < 2])
     wanted = ids or among
     known = None if wanted is None else set(wanted)
     named: dict[str, None] = {}
     roads: dict[tuple[str, str], float] = {}
     left_out = 0
-    for line, cells in table.rows:
-        road = (cells[src_at], cells[dst_at])
+    for place, line in enumerate(lines):
+        road = ends[2 * place], ends[2 * place + 1]
+        if "" in road:
+            raise DataError(f"{path}: line {line}: a road without a sensor at one end")
         named.update((end, None) for end in road if known is None or end in known)
         if known is not None and not known.issuperset(road):
             left_out += 1
             continue
-        length = 0.0 if length_at is None else _length(path, line, cells[length_at])
+        length = _length(path, line, cells[3 * place + 2])
         if roads.setdefault(road, length) != length:
             raise DataError(
                 f"{path}: line {line}: the road {road[0]} -> {road[1]} has another length above; "
                 "keep one of them"
             )
+    if wanted and not named:
+        raise DataError(
+            f"{path}: none of its roads names a sensor of those wanted ({', '.join(wanted[:3])}, "
+            f"...); the first is {ends[0]} -> {ends[1]}; write the roads with the sensors' ids"
+        )
     sensors = ids or tuple(named)
-    row = {name: place for place, name in enumerate(sensors)}
+    row_of = {name: place for place, name in enumerate(sensors)}
     kept = list(roads)
     notes = [f"graph: edges {path.name}", *table.notes]
     if left_out:
@@ -58,9 +72,15 @@ def read_road_edges(
         notes.append(
             f"{none}graph: {len(kept):,} of {len(roads):,} roads are near (weight >= {THRESHOLD})"
         )
-    pairs = np.array([(row[a], row[b]) for a, b in kept], np.int64).reshape(-1, 2)
+    pairs = np.array([(row_of[a], row_of[b]) for a, b in kept], np.int64).reshape(-1, 2)
     graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge")
-    return RoadGraph(str(path), graph, sensors, tuple(notes))
+    return RoadGraph(str(path), graph, sensors, tuple(notes), in_order=ids is not None)
+
+
+def named_sensors(path: Path) -> tuple[str, ...]:
+    """The sensors that a list of edges names, in the order of first mention."""
+    table = open_named_table(path, END_NAMES)
+    return tuple(dict.fromkeys(plain_ids([row[at] for _, row in table.rows for at in table.keys])))
 
 
 def gaussian_kernel(lengths: np.ndarray) -> np.ndarray:
@@ -84,6 +104,6 @@ def _length(path: Path, line: int, cell: str) -> float:
     if not 0 <= length < np.inf:
         remedy = "; write decimals with a point" if "," in cell else ""
         raise DataError(
-            f"{path}: line {line}: length {cell!r} is not a number of 0 or more{remedy}"
+            f"{path}: line {line}: length {shortened(cell)!r} is not a number of 0 or more{remedy}"
         )
     return length

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import read_npz
+from gaancore.data.files.arrays import listed_names, read_npz
 from gaancore.data.traffic.dataset import Windows
 from gaancore.data.traffic.make import RawTraffic
 from gaancore.errors import DataError
 
 FILES = ("train.npz", "val.npz", "test.npz")
+MEMBERS = ("x", "y", "x_offsets", "y_offsets")
 
 
 def read_dcrnn_windows(folder: Path) -> RawTraffic:
@@ -55,7 +56,7 @@ def read_dcrnn_windows(folder: Path) -> RawTraffic:
         path=str(folder),
         speeds=series[..., 0],
         time_of_day=None if time_of_day is None else time_of_day.astype(np.float32),
-        step=None if time_of_day is None else round((time_of_day[1] - time_of_day[0]) % 1 * 86400),
+        step=None if time_of_day is None else _step(time_of_day, stretches),
         stretches=stretches,
         windows=Windows(history, horizon, *starts),
         notes=tuple(notes),
@@ -63,11 +64,9 @@ def read_dcrnn_windows(folder: Path) -> RawTraffic:
 
 
 def _read_part(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    arrays = read_npz(path)
+    arrays = read_npz(path, MEMBERS)
     if not arrays.keys() >= {"x", "y"}:
-        raise DataError(
-            f"{path}: expected the arrays x and y; the file has {', '.join(sorted(arrays))}"
-        )
+        raise DataError(f"{path}: expected the arrays x and y; the file has {listed_names(path)}")
     x, y = arrays["x"], arrays["y"]
     fine = all(a.ndim == 4 and a.dtype.kind == "f" and 0 not in a.shape for a in (x, y))
     if not fine or len(x) != len(y) or x.shape[2:] != y.shape[2:]:
@@ -99,6 +98,19 @@ def _unroll(
         last = window
     assert last is not None
     return rows, follows, last
+
+
+def _step(time_of_day: np.ndarray, stretches: np.ndarray) -> float | None:
+    """Seconds between rows, from times of day that may be float32; None where they stand still."""
+    inside = np.ones(len(time_of_day) - 1, bool)
+    inside[stretches[1:-1] - 1] = False
+    ahead = np.diff(time_of_day.astype(np.float64))[inside] % 1 * 86400
+    ahead = np.where(ahead > 86399.9, 0, ahead)  # less than nothing, by rounding
+    seconds = float(np.median(ahead))
+    if seconds < 1e-3:
+        return None
+    whole = round(seconds)
+    return whole if whole and abs(seconds - whole) < 0.05 else round(seconds, 2)
 
 
 def _found(stretches: np.ndarray) -> str:

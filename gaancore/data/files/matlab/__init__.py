@@ -1,0 +1,1 @@
+"""Matrices of MATLAB files."""

@@ -1,0 +1,1 @@
+"""Files of speeds and roads as people have them, one module each."""
