@@ -137,7 +137,7 @@ class RunFolder:
         """Forget what a killed process did after `step`: lines of the log, half-written files."""
         for part in self.path.glob("*.part"):
             part.unlink(missing_ok=True)
-        kept = [line for line in self.read_log() if line["step"] <= step]
+        kept = [line for line in self._log("step") if line["step"] <= step]
         write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
 
     def read_log(self) -> list[Any]:
@@ -145,10 +145,13 @@ class RunFolder:
 
         Raises DataError, naming the line, if they cannot be read or one lacks what each has.
         """
+        return self._log(*IN_LOG)
+
+    def _log(self, *names: str) -> list[Any]:
         log = read_json_lines(self.log_file, REMEDY) if self.log_file.exists() else []
         for number, line in enumerate(log, start=1):
-            for name, kinds in IN_LOG.items():
-                if not isinstance(line.get(name), kinds):
+            for name in names:
+                if not isinstance(line.get(name), IN_LOG[name]):
                     what = (
                         f"line {number}: {name}: got {line[name]!r}"
                         if name in line

@@ -82,7 +82,7 @@ REFUSED = {
     "a split twice": (["small.npz", "store", "--split=60,20,20"], "has a split of its own"),
     "words": (["toy.mat", "store", "--split=a,b"], "--split: expected numbers such as 60,20,20"),
     "two shares": (["toy.mat", "store", "--split=60,40"], "--split: expected per cent of"),
-    "a seed alone": (["small.npz", "store", "--seed=1"], "--seed: nothing is drawn without --sp"),
+    "a seed alone": (["small.npz", "store", "--seed=1"], "--seed: nothing is drawn without a sp"),
 }
 
 

@@ -166,7 +166,7 @@ ATTENTION = ("explain", "run", "--what", "attention")
 REFUSED = {
     "unknown ids": (
         ("explain", "run", "--nodes", "4,x,4,07"),
-        "--nodes: {data}: 2 of 3 ids belong to no node, first 'x'; ids look like 0",
+        "--nodes: {data}: 2 of 3 ids belong to no node: 'x', '07'; ids look like 0",
     ),
     "no ids": (("explain", "run", "--nodes", " ,"), "--nodes: no ids in ' ,'"),
     "weights of nobody in particular": (

@@ -182,9 +182,11 @@ def test_a_log_with_a_line_that_lacks_what_each_has_is_refused_by_file_and_line(
     text = "\n".join([lines[0], json.dumps(line), lines[2]]) + "\n"
     folder.log_file.write_text(text, encoding="utf-8")
     message = f"^{re.escape(str(folder.log_file))}: {re.escape(problem)}; take the file from a copy"
-    for reading in (folder.read_log, lambda: folder.rewind(1), lambda: resumed_run(tmp_path)):
+    with pytest.raises(DataError, match=message):
+        folder.read_log()
+    if "step:" in problem or "no step" in problem:  # else it is ahead of the state, and cut off
         with pytest.raises(DataError, match=message):
-            reading()
+            resumed_run(tmp_path)
 
 
 def test_a_log_that_was_lost_is_told_of_when_the_run_goes_on(tmp_path):
