@@ -38,7 +38,7 @@ def test_a_run_that_is_interrupted_and_resumed_ends_with_the_same_bits(tmp_path,
 
 
 def test_a_resumed_run_goes_on_with_the_lowered_rate_and_the_moments(tmp_path):
-    changes = {"epochs": 0, "decay_patience": 0, "stop_patience": 3, "lr_floor": 0.001, "seed": 5}
+    changes = {"epochs": 0, "decay_patience": 0, "stop_patience": 3, "lr_floor": 0.001, "seed": 6}
     run = small_run(tmp_path, **changes)
     run_until(run, 20)
     assert run.schedule.lr < 0.01
