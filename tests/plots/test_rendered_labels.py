@@ -157,8 +157,10 @@ def test_a_log_that_was_lost_or_has_no_best_line_is_drawn_as_far_as_it_goes(draw
     gates.in_training(heads, lines)
 
 
-@pytest.mark.parametrize("num_heads", [1, 2, 16])
-@pytest.mark.parametrize("name", [None, STRANGE])
+@pytest.mark.parametrize(
+    ("num_heads", "name"),
+    [(1, None), (16, STRANGE), pytest.param(2, STRANGE, marks=pytest.mark.slow)],
+)
 def test_pictures_of_gates_can_be_read(drawn, tmp_path, num_heads, name):
     data = small_dataset()
     if name:
@@ -177,8 +179,7 @@ def test_pictures_of_gates_can_be_read(drawn, tmp_path, num_heads, name):
     assert len(list(tmp_path.rglob("*.png"))) == 4
 
 
-@pytest.mark.parametrize("times", [True, False])
-@pytest.mark.parametrize("name", ["717", STRANGE])
+@pytest.mark.parametrize(("name", "times"), [("717", True), (STRANGE, False)])
 def test_pictures_of_forecasts_can_be_read_and_say_unit_run_and_model(drawn, tmp_path, name, times):
     roads = small_roads()
     ids = (name, *roads.sensor_ids[1:])
