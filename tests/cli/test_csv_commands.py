@@ -177,5 +177,7 @@ def test_a_bad_table_is_one_line_of_every_command(refused, graph, tmp_path):
         ("info", old),
         ("convert", old, "store"),
     ):
-        assert refused(*command).startswith(f"{old}/edges.csv: line 2: no node of nodes.csv has")
+        assert refused(*command).startswith(
+            f"{old}/edges.csv: line 2: 1 of 1 edges name 2 ids that"
+        )
     assert not (tmp_path / "store").exists()

@@ -69,16 +69,16 @@ def test_a_gpu_that_does_not_work_is_told_once_and_the_cpu_trains(gaancore, data
 
 
 def test_too_little_memory_on_a_gpu_is_one_line_and_leaves_the_last_state(
-    gaancore, refused, data, tmp_path, emulated
+    gaancore, data, tmp_path, emulated
 ):
     with emulated["random"].installed():
         gaancore("train", "--task", "ppi", "--data", data, *TINY, "--out", "run")
     (tmp_path / "run" / "record.json").unlink()
     before = contents(tmp_path / "run")
     with EmulatedCupy(memory=300).installed():
-        line = refused("train", "--resume", "run")
-        assert line.startswith("out of memory (on the GPU: Out of memory allocating ")
-        assert line.endswith(
-            "300 of 300 bytes are free); to train, lower --batch-size or --fanouts"
-        )
+        outcome = gaancore("train", "--resume", "run")
+    (line,) = outcome.err.splitlines()
+    assert outcome.code == 3
+    assert line.startswith("error: out of memory (on the GPU: Out of memory allocating ")
+    assert line.endswith("300 of 300 bytes are free); lower --batch-size or --fanouts")
     assert contents(tmp_path / "run") == before

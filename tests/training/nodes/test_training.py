@@ -103,7 +103,9 @@ def test_any_number_of_threads_gives_the_same_bits(tmp_path, model, monkeypatch,
 
 
 def test_in_the_cooldown_the_rate_falls_in_a_straight_line_to_its_floor(tmp_path):
-    run = small_run(tmp_path, epochs=10, validate_every=1, lr_cooldown=0.5, lr_floor=0.001)
+    run = small_run(
+        tmp_path, epochs=10, validate_every=1, lr_cooldown=0.5, lr_floor=0.001, decay_patience=100
+    )  # no plateau in so few steps
     steps = 10 * run.batches.steps_per_epoch
     run.train()
     rates = [line["lr"] for line in run.folder.read_log()]

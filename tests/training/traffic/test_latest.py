@@ -198,6 +198,7 @@ def test_training_says_how_much_of_its_windows_was_read(tmp_path):
     assert started(tmp_path / "whole", whole_roads()).notes == ()
 
 
+@pytest.mark.slow
 def test_the_public_small_cases_are_forecast_or_refused(shared_data, tmp_path):
     cases = shared_data / "cases" / "forecast"
     if not cases.is_dir():
