@@ -70,7 +70,7 @@ def test_a_training_step_is_timed(task, tmp_path):
 @pytest.mark.parametrize(
     ("trick", "task"),
     [
-        ("head-by-head", "ppi"),
+        pytest.param("head-by-head", "ppi", marks=pytest.mark.slow),
         ("prefetch", "reddit"),
         pytest.param("row-pieces", "ppi", marks=pytest.mark.slow),
         pytest.param("vector-moves", "ppi", marks=pytest.mark.slow),
