@@ -106,6 +106,8 @@ def test_ctrl_c_ends_every_command_with_one_line(gaancore, monkeypatch, command)
 def test_ctrl_c_while_the_libraries_load_ends_with_one_line(tmp_path):
     source = (
         "import os, signal, sys\n"
+        # a job in the background inherits that Ctrl-C is ignored
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from gaancore.cli.main import main\n"
         "class Stop:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
