@@ -12,6 +12,7 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION, Node
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
+from gaancore.data.nodes.split import has_label
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
 from gaancore.system.paths import user_path
@@ -55,12 +56,10 @@ def labelled_nodes(data: NodeDataset | str | Path, settings: NodeSettings, nan: 
 
 
 def _read(path: Path, settings: NodeSettings, nan: Nan) -> Labelled:
-    raw = read_layout(path)
+    raw = read_layout(path, unknown_edges=settings.unknown_edges)
     if raw.labels is None:
         raise DataError(f"{path}: no labels to score by; predictions need none")
-    labelled = np.ones(len(raw.node_ids), bool)
-    if raw.labels.dtype.kind == "f":
-        labelled = np.isfinite(raw.labels).reshape(len(raw.labels), -1).all(axis=1)
+    labelled = has_label(raw)
     split = None
     if raw.split is not None:
         split = check_split(raw.sources["split"], raw.split, raw.node_ids)

@@ -85,7 +85,9 @@ class NodeRun(OpenedRun):
         if not isinstance(data, str | Path):
             return self._told(inputs_of(self._given(data)))
         nan = nan or self._nan_elsewhere
-        return self._told(read_inputs(data, self_loops=self.settings.self_loops, nan=nan))
+        s = self.settings
+        read = read_inputs(data, self_loops=s.self_loops, nan=nan, unknown_edges=s.unknown_edges)
+        return self._told(read)
 
     @property
     def _nan_elsewhere(self) -> Nan:

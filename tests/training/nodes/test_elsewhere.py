@@ -73,6 +73,23 @@ def test_all_labelled_nodes_of_a_graph_without_a_split_are_scored_as_predict_pre
     assert "classes are joined by their names: ant, bee, cat" in scores.notes
 
 
+def test_minus_one_in_an_archive_of_numbers_is_no_label_to_score(tmp_path):
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 3, 90)
+    arrays = {
+        "x": np.stack([classes, -classes], axis=1) + 0.3 * rng.standard_normal((90, 2)),
+        "edge_index": rng.integers(90, size=(2, 200)),
+    }
+    np.savez(tmp_path / "all.npz", y=classes, **arrays)
+    np.savez(tmp_path / "some.npz", y=np.where(np.arange(90) % 3, classes, -1), **arrays)
+    data = tmp_path / "all.npz"
+    run = gaancore.train(data, out=tmp_path / "run", epochs=6, verbose=False, **SIZES)
+    predicted, scored = run.predict(tmp_path / "some.npz"), np.arange(90) % 3 > 0
+    right = np.mean(predicted[scored] == classes[scored].astype(str))
+    found = run.evaluate(data=tmp_path / "some.npz")
+    assert found["all"]["micro_f1"] == pytest.approx(right)
+
+
 def test_a_graph_with_a_split_is_scored_part_by_part(run, tmp_path):
     classes = ["bee", "cat", "ant", "cat", "bee"] * 8
     data = make_graph(tmp_path / "new", classes, seed=2)
