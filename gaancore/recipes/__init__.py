@@ -1,1 +1,1 @@
-"""Shipped recipes: one TOML file of settings each, for `gaancore train --config NAME`."""
+"""Shipped recipes: one TOML file of settings each, chosen by name (config)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
 
-# One step over a graph of this size takes about a second and 2 GB; larger ones are sampled.
+# Larger graphs are sampled. Chosen by judgement: no measurement stands behind these two numbers.
 MOST_NODES, MOST_EDGES = 60_000, 3_000_000
 LOOKED_AT = 2_000  # rows of features
 SPARSE = 0.8  # a share of zeros from which features are counts of words or the like
