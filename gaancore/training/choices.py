@@ -49,6 +49,12 @@ def shipped_recipes() -> list[str]:
     return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
+def shipped_recipe(name: str) -> dict[str, Any]:
+    """The settings of a recipe that comes with the package."""
+    file = resources.files("gaancore.recipes") / f"{name}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
 def read_config(name: str) -> dict[str, Any]:
     """The settings of a TOML file, one `name = value` a line.
 
@@ -56,9 +62,9 @@ def read_config(name: str) -> dict[str, Any]:
     """
     recipes = shipped_recipes()
     try:
-        path: Any = user_path(name)
+        path = user_path(name)
         if not path.exists() and name in recipes:
-            path = resources.files("gaancore.recipes") / f"{name}.toml"
+            return shipped_recipe(name)
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.training.choices import shipped_recipe
 
 # Larger graphs are sampled. Chosen by judgement: no measurement stands behind these two numbers.
 MOST_NODES, MOST_EDGES = 60_000, 3_000_000
+SEEDS = 512  # of a step over a part of the data, as in the paper
 LOOKED_AT = 2_000  # rows of features
 SPARSE = 0.8  # a share of zeros from which features are counts of words or the like
 
@@ -22,26 +24,25 @@ def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
     normalize, features = _normalization(dataset)
     if dataset.num_nodes <= MOST_NODES and dataset.num_edges <= MOST_EDGES:
         whole = dataset.graph_ids is None
-        changes = {
-            "batch": "graphs",
-            "batch_size": 0 if whole else 512,
-            "fanouts": (-1, -1),
-            "eval_fanouts": (-1,),
-            "validate_every": 5,
-            "epochs": 300,
-        }
+        changes = shipped_recipe("small-graph")
+        if not whole:
+            changes["batch_size"] = SEEDS
         step = "the whole graph in a step" if whole else "whole graphs in a step"
-        words = f"a small graph ({size}): {step}, all neighbours, at most 300 epochs"
+        words = (
+            f"a small graph ({size}): {step}, all neighbours, at most {changes['epochs']} epochs"
+        )
     else:
         changes = {
             "batch": "seeds",
-            "batch_size": 512,
+            "batch_size": SEEDS,
             "fanouts": (25, 10),
             "eval_fanouts": (-1,),
             "validate_every": 0,
             "epochs": 50,
         }
-        words = f"a large graph ({size}): 512 nodes a step, 25 and 10 neighbours, 50 epochs at most"
+        words = (
+            f"a large graph ({size}): {SEEDS} nodes a step, 25 and 10 neighbours, 50 epochs at most"
+        )
     return changes | {"normalize": normalize}, f"settings for {words}; {features}"
 
 
