@@ -70,18 +70,21 @@ def evaluate(
     expect_asked_of(opened, "classify nodes", NodeRun, asked)
     scores = opened.evaluate(splits or None, data=options["data"], **asked)
     facts = opened.facts
+    kind = scores.kind or facts["kind"]
     for note in scores.notes:
         click.echo(note if note.startswith("warning: ") else f"note: {note}", err=True)
     if as_json:
-        click.echo(json.dumps({"run": run, "data": facts["kind"], **scores}, indent=2))
+        click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))
         return 0
     display = Display(quiet=False)
     words = task_named(opened.settings.task).words
     print_whole(display.console, score_table(words, scores))
     for name, found in scores.items() if per_class else ():
         print_whole(display.console, _class_table(name, found["per_class"]))
-    if facts["kind"] == "synthetic":
+    if kind == "synthetic":
         display.say(" ".join(facts["notes"]))
+    elif facts["kind"] == "synthetic":
+        display.say(f"{run}: trained on SYNTHETIC data")
     return 0
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from gaancore.tasks import TASKS, Task, choose, task_named
 from gaancore.training.choices import Layer
+from gaancore.training.same_data import minutes
 
 from .options import debug_option
 from .show import Display, print_whole
@@ -125,7 +126,7 @@ def _traffic_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
         ("sensors", f"{f['sensors']:,}"),
         ("arcs between them", f"{f['arcs']:,}"),
         ("sensors without a neighbour", f"{f['isolated']:,}"),
-        ("steps", f"{f['steps']:,} of {f['step_seconds'] / 60:g} minutes"),
+        ("steps", f"{f['steps']:,} of {minutes(f['step_seconds'])}"),
         ("stretches without a gap", f"{f['stretches']:,}"),
         ("times", span),
         ("time of day", known[f["time_of_day"]]),

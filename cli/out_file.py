@@ -146,4 +146,4 @@ def say_written(path: Path, what: str, notes: Sequence[str]) -> None:
     """The last lines of a command: what is in the file, and what was assumed about the graph."""
     click.echo(f"written: {path}: {what}")
     for note in notes:
-        click.echo(f"note: {note}")
+        click.echo(note if note.startswith("warning: ") else f"note: {note}")

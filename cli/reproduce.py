@@ -23,7 +23,7 @@ from .out_file import writable_file
 from .show import JobsDisplay
 
 OUT = "reproduced"
-EXIT_CODES = {"done": 0, "unequal": 1, "failed": 2, "interrupted": 130}
+EXIT_CODES = {"done": 0, "unequal": 1, "failed": 2, "out of memory": 3, "interrupted": 130}
 
 
 @click.command()

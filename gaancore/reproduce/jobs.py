@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Literal, Protocol
 
 from gaancore.errors import DataError, SettingsError
 from gaancore.reproduce.plan import TableRun
-from gaancore.reproduce.worker import STOPPED, Work
+from gaancore.reproduce.worker import OUT_OF_MEMORY, STOPPED, Work
 from gaancore.system.disk import hold
 from gaancore.system.threads import get_num_threads
 
@@ -78,13 +78,14 @@ class Job:
 class Jobs:
     """Does the runs that are not finished; one that fails does not stop the others.
 
-    data   : a path; None for those of the task. failed : whether a run went wrong.
+    data : a path; None for those of the task.
+    end  : "failed" if a run went wrong, "out of memory" if that was all that did.
     """
 
     data: str | None
     means: Means
     display: Display
-    failed: bool = field(default=False, init=False)
+    end: Literal["done", "failed", "out of memory"] = field(default="done", init=False)
     running: list[Job] = field(default_factory=list, init=False)
     lock: int | None = field(default=None, init=False)
 
@@ -145,7 +146,9 @@ class Jobs:
         for job in [job for job in self.running if job.process.poll() is not None]:
             self.running.remove(job)
             outcome = job.outcome()
-            self.failed |= outcome not in ("done", "stopped")
+            if outcome not in ("done", "stopped"):
+                short = job.process.returncode == OUT_OF_MEMORY and self.end != "failed"
+                self.end = "out of memory" if short else "failed"
             self.display.ended(job.run, outcome)
             job.ask_to_stop()
             job.errors.close()

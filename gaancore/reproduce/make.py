@@ -183,7 +183,7 @@ class TrainedTable:
                 jobs.work(runs, self.asked.out)
             except KeyboardInterrupt:
                 return "interrupted"
-        return "failed" if jobs.failed else "done"
+        return jobs.end
 
     def report(self, command: str) -> tuple[RunsReport, list[Path]]:
         """What the runs say so far, and the pictures that were drawn of it."""

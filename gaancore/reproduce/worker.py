@@ -2,8 +2,8 @@
 
 The process is given its work as JSON, and holds one end of a pipe as its standard input. When the
 pipe closes, because the parent asks it to stop or because the parent is gone, it saves the run
-after the step at hand and ends. It exits with 0 if the run is finished, 130 if it was stopped, and
-2 after one line on standard error that says what is wrong.
+after the step at hand and ends. It exits with 0 if the run is finished, 130 if it was stopped, 3 if
+memory ran out, and 2 if something else is wrong, after one line on standard error that says what.
 """
 
 import json
@@ -20,7 +20,7 @@ from gaancore.system.process import prepare_process
 from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.training.progress import RunInterrupt
 
-DONE, FAILED, STOPPED = 0, 2, 130
+DONE, FAILED, OUT_OF_MEMORY, STOPPED = 0, 2, 3, 130  # as the command line has them
 
 
 class Work(TypedDict):
@@ -65,7 +65,7 @@ def _do(work: Work) -> int:
             f"out of memory ({shortage}); lower batch_size or fanouts, or the number of jobs",
             file=sys.stderr,
         )
-        return FAILED
+        return OUT_OF_MEMORY
     return DONE
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features import far_from_training
 from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
 from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError, expect_choice
@@ -95,10 +96,16 @@ class NodeRun(OpenedRun):
         return "zero" if self.settings.nan == "zero" else "error"
 
     def _told(self, inputs: NodeInputs) -> NodeInputs:
-        """The same; a note says so if features can only be joined by their position."""
+        """The same; notes say so if features can only be joined by their position, and if they are
+        far from those of the training nodes.
+        """
         facts: Any = self.facts
-        note = joined_by_position(facts.get("feature_names"), inputs.feature_names)
-        return replace(inputs, notes=(*inputs.notes, note)) if note else inputs
+        notes = [joined_by_position(facts.get("feature_names"), inputs.feature_names)]
+        c = self.classifier
+        if inputs.features.shape[1] == c.mean.size:
+            far = far_from_training(inputs.features, c.mean, c.scale, inputs.feature_names)
+            notes.append(far and f"warning: {far}; do they have the same units?")
+        return replace(inputs, notes=(*inputs.notes, *filter(None, notes)))
 
     def predictions(self, data: Data = None, *, nan: Nan | None = None) -> Predictions:
         """Everything about every node, from whole neighbourhoods. See predict, predict_proba."""
@@ -233,6 +240,7 @@ class NodeRun(OpenedRun):
             "new graph, which every node sees whole"
         )
         scores.notes = (told, *inputs.notes, *graph.notes)
+        scores.kind = labelled.dataset.kind
         return scores
 
     def _on_own(

@@ -17,9 +17,13 @@ DEFAULT_SPLITS = ("validation", "test")
 
 
 class Scored(dict[str, Any]):
-    """Scores by what was scored; `notes` say what was assumed or left out, a line each."""
+    """Scores by what was scored; `notes` say what was assumed or left out, a line each.
+
+    kind : `real` or `synthetic`: that of the data, if they are not the run's own.
+    """
 
     notes: tuple[str, ...] = ()
+    kind: str | None = None
 
 
 class OpenedRun(ABC):

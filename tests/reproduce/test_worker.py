@@ -12,7 +12,7 @@ import pytest
 from small_run import contents, small_settings, write_small_npz
 
 import gaancore
-from gaancore.reproduce.jobs import WORKER
+from gaancore.reproduce.jobs import WORKER, Job, Jobs, Means
 from gaancore.reproduce.worker import Work
 from gaancore.system.process import prepare_process
 from gaancore.tasks.begin import begin
@@ -101,3 +101,35 @@ def test_what_it_cannot_do_is_one_line_and_exit_code_2(tmp_path, changes, words)
     code, out, err = ended(start(tmp_path, **changes))
     assert (code, out, err.count(b"\n")) == (2, b"", 1)
     assert words in err
+
+
+def test_a_run_that_memory_cannot_hold_ends_with_exit_code_3(tmp_path):
+    settings = asdict(small_settings(epochs=1, out_dim=10**12))
+    code, out, err = ended(start(tmp_path, settings=settings))
+    assert (code, out, err.count(b"\n")) == (3, b"", 1)
+    assert err.startswith(b"out of memory (")
+
+
+@pytest.mark.parametrize(("codes", "end"), [([0], "done"), ([3, 0], "out of memory"),
+                                            ([3, 2], "failed"), ([2, 3], "failed")])  # fmt: skip
+def test_jobs_end_as_their_worst_worker(codes, end, tmp_path):
+    class Silent:
+        def watch(self, runs): ...
+        def ended(self, run, outcome): ...
+
+    class Run:
+        finished = False
+
+    jobs = Jobs(None, Means(), Silent())
+    for code in codes:
+        process = subprocess.Popen(
+            [sys.executable, "-c", f"import sys; print('why', file=sys.stderr); sys.exit({code})"],
+            stdin=subprocess.PIPE,
+            stderr=(errors := (tmp_path / "errors").open("w+b")),
+        )
+        run = Run()
+        run.finished = code == 0
+        jobs.running.append(Job(run, process, errors))
+        while jobs.running:
+            jobs._collect()
+    assert jobs.end == end

@@ -10,6 +10,8 @@ from gaancore.kernels.cpu.gather import gather_rows
 
 Normalize = Literal["none", "standard"]
 ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
+# At most 1 / FAR^2 of any training set lies beyond FAR deviations of its mean (Chebyshev).
+FAR, NARROW, SHOWN = 5.0, 0.05, 3
 
 
 class Features:
@@ -71,3 +73,47 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     squares = sum(((dataset.features[part] - mean) ** 2).sum(axis=0) for part in parts)
     deviation = np.sqrt(squares / nodes.size)
     return mean, np.where(deviation <= 1e-12 * np.abs(mean), scale, deviation)
+
+
+def far_from_training(
+    features: np.ndarray,
+    mean: np.ndarray,
+    scale: np.ndarray,
+    names: tuple[str, ...] | None = None,
+) -> str | None:
+    """A line on features (N, F) that cannot have the units of the training nodes; else None.
+
+    mean, scale : (F,) of the training nodes, from feature_statistics(..., "standard").
+    A feature is far where more than half of the nodes lie beyond 5 deviations of the training
+    nodes, of which at most 4 % can; or where its own deviation, if it has one, is below a twentieth
+    of theirs (among 20 nodes or more). Where features were not standardised nothing is known of
+    them: mean 0 and scale 1 of all say nothing, and None comes back.
+
+    >>> import numpy as np
+    >>> metres = np.array([[3000.0], [4000.0], [5000.0]])
+    >>> far_from_training(metres, np.array([4.0]), np.array([1.0]), ("distance",))  # kilometres
+    '1 of 1 features is far from what the run was trained on: distance (mean 4000, in training 4)'
+    """
+    count = len(features)
+    if not count or (not mean.any() and (scale == 1).all()):
+        return None
+    beyond, total, squares = np.zeros((3, mean.size))
+    for start in range(0, count, ROWS_AT_A_TIME):
+        part = (np.asarray(features[start : start + ROWS_AT_A_TIME], np.float64) - mean) / scale
+        beyond += (np.abs(part) > FAR).sum(axis=0)
+        total += part.sum(axis=0)
+        squares += (part**2).sum(axis=0)
+    deviation = np.sqrt(np.maximum(squares / count - (total / count) ** 2, 0))
+    narrow = (deviation > 1e-6) & (deviation < NARROW) if count >= 20 else np.zeros(mean.size, bool)
+    far = np.flatnonzero((beyond > count / 2) | narrow)
+    if not far.size:
+        return None
+    own = total / count * scale + mean
+    some = ", ".join(
+        f"{names[at] if names else f'feature {at}'} (mean {own[at]:.4g}, in training {mean[at]:.4g})"
+        for at in far[:SHOWN]
+    )
+    return (
+        f"{far.size:,} of {mean.size:,} features {'is' if far.size == 1 else 'are'} far from what "
+        f"the run was trained on: {some}{', ...' if far.size > SHOWN else ''}"
+    )

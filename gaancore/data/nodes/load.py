@@ -9,7 +9,7 @@ from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
 from gaancore.data.nodes.missing import Nan, fill_missing
-from gaancore.data.nodes.split import Shares, with_random_split
+from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
 from gaancore.graph import SelfLoops
@@ -42,7 +42,8 @@ def load_nodes(
     unknown_edges : edges of two tables that name an id no node has: see `read_csv_graph`.
     split_shares : per cent of training, validation and test nodes, such as (60, 20, 20): a split
                    for files that name none, drawn with `split_seed` among the nodes that have a
-                   label. Files that name a split keep it. None refuses files without a split.
+                   label. Files that name a split keep it; if they name no validation nodes, these
+                   are drawn from the training nodes. None refuses files without a split.
 
     `notes` say what was merged, dropped, assumed or drawn. A store has a split, and a value for
     every feature, so that `unflagged`, `nan` and the shares do not matter; its self-loops are
@@ -59,8 +60,9 @@ def load_nodes(
     source = user_path(path)
     if not is_store(source):
         raw = read_layout(source, unknown_edges=unknown_edges)
-        if raw.split is None and raw.labels is not None and split_shares is not None:
-            raw = with_random_split(raw, split_shares, seed=split_seed)
+        if raw.labels is not None and split_shares is not None:
+            draw = with_random_split if raw.split is None else with_drawn_validation
+            raw = draw(raw, split_shares, seed=split_seed)
         made = make_dataset(
             fill_missing(raw, nan),
             name=name,

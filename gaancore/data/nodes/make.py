@@ -19,6 +19,7 @@ from gaancore.errors import DataError, expect_choice
 from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
 Unflagged = Literal["drop", "train", "context", "error"]
+PARTS = ("training", "validation", "test")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ def make_dataset(
     The graph is made undirected and repeated arcs are merged. Self-loops: `keep`, `drop`, or `add`
     one to every node. Nodes that no split claims: `drop` them (what GraphSAGE does), take them as
     `train` nodes, keep them as `context`, neighbours that are neither learned from nor scored, or
-    refuse them (`error`). They need no label unless they are trained on.
+    refuse them (`error`). They need no label unless they are trained on. With `context`, a node of
+    the split that has no label is taken out of it; otherwise it is refused.
 
     multi_label : whether a node has several labels, (N, C) of 0 and 1. If not, labels are classes
                   in shape (N,) or (N, 1), or one-hot rows (N, C): those that a node of the split
@@ -175,6 +177,7 @@ def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, li
             "to draw one"
         )
     split = check_split(raw.sources["split"], raw.split, raw.node_ids)
+    notes = _take_out_unlabelled(raw, split) if unflagged == "context" else []
     unclaimed = np.flatnonzero(split == UNFLAGGED)
     if not unclaimed.size:
         return split, []
@@ -188,10 +191,34 @@ def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, li
         split[unclaimed] = TRAIN
         return split, [f"{unclaimed.size:,} nodes in no split taken as training nodes"]
     if unflagged == "context":
-        return split, [
+        kept = (
             f"{unclaimed.size:,} nodes in no split kept as neighbours, not learned from or scored"
-        ]
+        )
+        return split, [*notes, kept]
     return split, [f"{unclaimed.size:,} nodes in no split dropped, with their edges"]
+
+
+def _take_out_unlabelled(raw: RawDataset, split: np.ndarray) -> list[str]:
+    """Take nodes without a label out of `split`, in place, and say how many of each part.
+
+    Raises DataError if no training node has a label.
+    """
+    assert raw.labels is not None
+    if not are_numbers(raw.labels, split.size):  # what is wrong with them is said elsewhere
+        return []
+    lacking = without_label(raw.labels) & (split != UNFLAGGED)
+    if not lacking.any():
+        return []
+    sizes = [int((lacking & (split == part)).sum()) for part in range(3)]
+    if sizes[TRAIN] and sizes[TRAIN] == (split == TRAIN).sum():
+        raise DataError(
+            f"{raw.sources['labels']}: labels: none of {sizes[TRAIN]:,} training nodes has any, as "
+            f"{MEANT}; label them"
+        )
+    split[lacking] = UNFLAGGED
+    parts = [f"{size:,} {part}" for size, part in zip(sizes, PARTS, strict=True) if size]
+    return [f"{sum(sizes):,} nodes of the split have no label and are taken out of it: "
+            f"{', '.join(parts)} ({MEANT})"]  # fmt: skip
 
 
 def _expect_something_to_learn(raw: RawDataset, labels: Labels, split: np.ndarray) -> None:

@@ -26,11 +26,7 @@ def with_random_split(raw: RawDataset, shares: Shares, *, seed: int) -> RawDatas
     """
     if raw.split is not None:
         raise SettingsError(f"split_shares: {raw.path} has a split of its own; leave them out")
-    if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 100) > 1e-9:
-        raise SettingsError(
-            "split_shares: expected per cent of training, validation and test nodes that add up "
-            f"to 100, such as 60,20,20; got {','.join(f'{share:g}' for share in shares)}"
-        )
+    _expect_shares(shares)
     labelled = np.flatnonzero(has_label(raw))
     stops = [round(labelled.size * share / 100) for share in np.cumsum(shares)]
     sizes = np.diff(stops, prepend=0)
@@ -46,6 +42,42 @@ def with_random_split(raw: RawDataset, shares: Shares, *, seed: int) -> RawDatas
         f"{seed}: {sizes[0]:,} training, {sizes[1]:,} validation and {sizes[2]:,} test nodes"
     )
     return replace(raw, split=split, notes=(*raw.notes, note))
+
+
+def with_drawn_validation(raw: RawDataset, shares: Shares, *, seed: int) -> RawDataset:
+    """`raw` with a part of its labelled training nodes as validation, if its split has none.
+
+    shares : the first two say which part: (60, 20, 20) makes validation nodes of 20 in 80.
+    A note says how many. The same seed draws the same ones.
+    Raises SettingsError if a part would be empty, or for a share that is not positive.
+    """
+    if raw.split is None or raw.split.dtype.kind not in "iu" or (raw.split == VALIDATION).any():
+        return raw
+    train = np.flatnonzero((raw.split == TRAIN) & has_label(raw))
+    if not train.size:
+        return raw  # which is refused elsewhere
+    _expect_shares(shares)
+    count = round(train.size * shares[1] / (shares[0] + shares[1]))
+    if not 0 < count < train.size:
+        raise SettingsError(
+            f"split_shares: the files name no validation nodes, and of {train.size} labelled "
+            "training nodes a part that is drawn would be empty; mark some as validation"
+        )
+    split = raw.split.astype(np.int64)
+    split[generator(seed, "validation part").permutation(train)[:count]] = VALIDATION
+    note = (
+        f"no validation nodes in the files: {count:,} of {train.size:,} labelled training nodes "
+        f"drawn with seed {seed}, to choose the weights by"
+    )
+    return replace(raw, split=split, notes=(*raw.notes, note))
+
+
+def _expect_shares(shares: Shares) -> None:
+    if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 100) > 1e-9:
+        raise SettingsError(
+            "split_shares: expected per cent of training, validation and test nodes that add up "
+            f"to 100, such as 60,20,20; got {','.join(f'{share:g}' for share in shares)}"
+        )
 
 
 def has_label(raw: RawDataset) -> np.ndarray:

@@ -1,6 +1,7 @@
 """What is a label, what is none, and which classes there are: the same in every layout."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from small_files import (
 from gaancore.data import NodeDataset, load_nodes, open_store
 from gaancore.data.nodes.labels import check_labels, code_classes
 from gaancore.data.nodes.layouts.find import read_layout
+from gaancore.data.nodes.split import with_drawn_validation
 from gaancore.data.nodes.store.convert import write_store
-from gaancore.errors import DataError
+from gaancore.errors import DataError, SettingsError
 
 SHARES = (60, 20, 20)
 
@@ -92,8 +94,14 @@ def test_gaps_between_numbers_make_no_class(layout, tmp_path):
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "matlab"])
 def test_a_label_that_means_none_is_no_class(layout, none, tmp_path):
     path = LAYOUTS[layout](tmp_path, [1, 0, none, 1, 0, 0])
+    dataset = load(path)
+    assert dataset.split.tolist() == [0, 0, -1, 1, 2, 2]
+    assert [by_name(dataset)[row] for row in (0, 1, 3, 4, 5)] == ["1", "0", "1", "0", "0"]
+    assert dataset.num_classes == 2
+    told = "1 nodes of the split have no label and are taken out of it: 1 training "
+    assert sum(note.startswith(told) for note in dataset.notes) == 1
     with pytest.raises(DataError, match=r"labels: nodes without any: 1, first row 2 "):
-        load(path)
+        load_nodes(path, name="mine")
 
 
 @pytest.mark.parametrize("none", [None, -1, -100])
@@ -215,10 +223,38 @@ def test_a_single_class_and_one_hot_rows_for_several_labels_are_warned_of(tmp_pa
 
 def test_a_split_without_validation_nodes_is_told(tmp_path):
     path = write_npz(tmp_path, split=np.array([0, 0, 0, 0, 2, 2]))
-    told = [note for note in load(path).notes if note.startswith("no validation nodes, by which")]
+    told = [
+        note
+        for note in load_nodes(path, name="mine").notes
+        if note.startswith("no validation nodes, by which")
+    ]
     assert len(told) == 1
     write_store(read_layout(path), tmp_path / "store", name="mine")
     assert told[0] in open_store(tmp_path / "store").notes
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "matlab"])
+def test_validation_nodes_are_drawn_where_the_split_has_none(layout, tmp_path):
+    """Of four training nodes one has no label; 20 in 80 of the other three is one."""
+    path = LAYOUTS[layout](tmp_path, [0, 1, -1, 1, 0, 1])
+    raw = read_layout(path)
+    raw = replace(raw, split=np.array([0, 0, 0, 0, 2, -1]))
+    drawn = with_drawn_validation(raw, SHARES, seed=3)
+    assert np.bincount(drawn.split + 1).tolist() == [1, 3, 1, 1]
+    assert drawn.split[[2, 4, 5]].tolist() == [0, 2, -1]
+    assert drawn.notes[-1] == (
+        "no validation nodes in the files: 1 of 3 labelled training nodes drawn with seed 3, to "
+        "choose the weights by"
+    )
+    again = with_drawn_validation(raw, SHARES, seed=3)
+    assert again.split.tolist() == drawn.split.tolist()
+    assert with_drawn_validation(drawn, SHARES, seed=4) is drawn
+
+
+def test_where_too_few_nodes_are_there_to_draw_from_it_is_said(tmp_path):
+    path = write_npz(tmp_path, split=np.array([0, 2, 2, 2, 2, 2]))
+    with pytest.raises(SettingsError, match="no validation nodes, and of 1 labelled training"):
+        load(path)
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20))

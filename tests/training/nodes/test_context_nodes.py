@@ -139,10 +139,29 @@ def test_patience_counts_the_nodes_that_are_trained_on(tmp_path):
     assert run.steps_per_epoch == -(-count // settings.batch_size)
 
 
-def test_a_node_that_is_in_a_split_still_needs_a_label():
+def test_a_node_of_the_split_without_a_label_is_taken_out_of_it_and_told():
+    labels = ARRAYS["y"].astype(np.float64)
+    out = [int(np.flatnonzero(small_dataset().split == part)[0]) for part in (TRAIN, TEST)]
+    labels[out] = np.nan
+    dataset = small_dataset(labels=labels)
+    assert (dataset.split[out] == UNFLAGGED).all()
+    assert dataset.num_nodes == NODES
+    assert (
+        "2 nodes of the split have no label and are taken out of it: 1 training, 1 test (NaN, NA, "
+        "-1 and -100 mean none)"
+    ) in dataset.notes
+    assert (
+        f"{CONTEXT.size + 2} nodes in no split kept as neighbours, not learned from or scored"
+        in (dataset.notes)
+    )
+    labels[ARRAYS["split"] == TRAIN] = np.nan
+    with pytest.raises(DataError, match=r"none of [\d,]+ training nodes has any, as NaN, NA, -1"):
+        small_dataset(labels=labels)
+
+
+@pytest.mark.parametrize("unflagged", ["drop", "train"])
+def test_where_no_node_is_kept_as_a_neighbour_each_of_the_split_needs_a_label(unflagged):
     labels = ARRAYS["y"].astype(np.float64)
     labels[2] = np.nan
-    with pytest.raises(DataError, match=r"labels: nodes without any: 1, first row 2 \(node id 2\)"):
-        small_dataset(labels=labels)
-    with pytest.raises(DataError, match=r"labels: nodes without any: "):
-        small_dataset("train")
+    with pytest.raises(DataError, match=r"labels: nodes without any: 1, first row "):
+        small_dataset(unflagged, labels)

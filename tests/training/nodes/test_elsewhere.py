@@ -206,3 +206,30 @@ def test_the_public_small_cases_are_scored(shared_data, tmp_path):
     tested = truth["split"] == 2
     right = (predicted[tested].astype(int) == truth["y"][tested]).mean()
     assert less["test"]["micro_f1"] == pytest.approx(right)
+
+
+def test_features_far_from_those_of_training_are_told(run, tmp_path):
+    data = make_graph(tmp_path / "same", ["ant", "bee", "cat"] * 10, seed=3, split=False)
+    assert not any(note.startswith("warning: ") for note in run.evaluate(data=data).notes)
+    lines = (data / "nodes.csv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split(",") for line in lines[1:]]
+    means = {}
+    for factor in (100, 0.01):
+        scaled = [[row[0], row[1], f"{factor * float(row[2]) + 300:.6f}", row[3]] for row in rows]
+        table = "\n".join([lines[0], *map(",".join, scaled)])
+        (data / "nodes.csv").write_text(table, encoding="utf-8")
+        means[factor] = f"{np.mean([float(row[2]) for row in scaled]):.4g}"
+        trained = f"{run.classifier.mean[1]:.4g}"
+        warning = (
+            "warning: 1 of 2 features is far from what the run was trained on: b (mean "
+            f"{means[factor]}, in training {trained}); do they have the same units?"
+        )
+        assert warning in run.evaluate(data=data).notes
+        assert warning in run.predictions(data).notes
+
+
+def test_the_scores_say_whether_the_new_graph_is_real(run, tmp_path):
+    data = make_graph(tmp_path / "new", ["ant", "bee", "cat"] * 10, seed=3)
+    assert run.evaluate(data=data).kind == "real"
+    made_up = replace(gaancore.load(data), kind="synthetic", path=None)
+    assert run.evaluate(data=made_up).kind == "synthetic"
