@@ -1,8 +1,10 @@
 """`gaancore convert` and `gaancore check`."""
 
+from typing import Any
+
 import click
 
-from gaancore.data import NodeDataset, check_store, open_store
+from gaancore.data import NodeDataset, Reading, check_store, open_store
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan, fill_missing
@@ -12,7 +14,7 @@ from gaancore.errors import SettingsError
 from gaancore.system.new_folder import expect_free
 from gaancore.system.paths import user_path
 
-from .options import choice_of, debug_option, quiet_option
+from .options import choice_of, debug_option, quiet_option, reading_options
 from .show import progress_bar
 
 
@@ -34,6 +36,11 @@ from .show import progress_bar
     help="Draw a split, in per cent of the nodes for training, validation and test, such as "
     "60,20,20. For files that have none.  [default: the files' own]",
 )  # fmt: skip
+@reading_options
+@click.option(
+    "--unknown-edges", type=choice_of("unknown_edges"), default="error", show_default=True,
+    help="Edges that name an id no node has: refuse or drop them.",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Seeds the draw of --split.  [default: 0]")
 @quiet_option
 @debug_option
@@ -45,6 +52,7 @@ def convert(
     shares: str | None,
     seed: int | None,
     quiet: bool,
+    **asked: Any,
 ) -> int:
     """Write the dataset IN to a new folder OUT that every command takes as --data.
 
@@ -60,7 +68,10 @@ def convert(
       DGL's PPI     {train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}
       two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
-      one .mat      Network Attributes Label; has no split, so --split is needed
+      one .mat      Network Attributes Label | network group | A local_info
+      and others    Planetoid, OGB, LINQS, networkx's files, a list of edges: see docs/layouts.md
+
+    Files that have no split need --split.
 
     \b
     gaancore convert data/reddit reddit-store
@@ -69,9 +80,10 @@ def convert(
     """
     if seed is not None and shares is None:
         raise SettingsError("seed: nothing is drawn without a split; leave it out")
+    reading = Reading(**{name: value for name, value in asked.items() if value})
     target, path = user_path(store), user_path(source)
     expect_free(target)
-    raw = read_layout(path)
+    raw = read_layout(path, reading)
     if shares is not None:
         raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
     raw = fill_missing(raw, nan)

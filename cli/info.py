@@ -10,7 +10,7 @@ from gaancore.tasks import TASKS, Task, choose, task_named
 from gaancore.training.choices import Layer
 from gaancore.training.same_data import minutes
 
-from .options import debug_option
+from .options import debug_option, reading_options
 from .show import Display, print_whole
 
 
@@ -33,6 +33,7 @@ from .show import Display, print_whole
     metavar="TIME",
     help="Time of the first row, likewise.  [default: what the file says]",
 )
+@reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
 @debug_option
 def info(data: str | None, task: str | None, as_json: bool, **reading: str | None) -> int:

@@ -52,7 +52,12 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("history", "--history", int, "Steps that a forecast reads."),
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
-     "Inputs beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+     "A graph: those of the file, or in their place degree, ones or spectral. Traffic: inputs "
+     "beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+    ("label", "--label", str,
+     "Column or attribute that is the label.  [default: label]"),
+    ("split_column", "--split-column", str,
+     "Column of the split, or the number of one of several.  [default: split]"),
     ("scaler", "--scaler", choice_of("scaler"),
      "One mean and deviation for all sensors, or one for each."),
     ("missing", "--missing", choice_of("missing"),
@@ -108,6 +113,23 @@ def _defaults(name: str) -> str:
     if len(shown) == len(papers) and len(set(shown.values())) == 1:
         return shown[papers[0].name]
     return "; ".join(f"{task} {value}" for task, value in shown.items())
+
+
+def reading_options(command: Command) -> Command:
+    """Add `--label`, `--split-column` and `--features`: what to do where files leave a choice."""
+    command = click.option(
+        "--features", metavar="KIND",
+        help="Features of a graph: those of the file, or in their place degree, ones or spectral."
+        "  [default: file]",
+    )(command)  # fmt: skip
+    command = click.option(
+        "--split-column", metavar="NAME",
+        help="Column of its split, or the number of one of several.  [default: split]",
+    )(command)  # fmt: skip
+    return click.option(
+        "--label", metavar="NAME",
+        help="Column or attribute of a graph that is the label.  [default: label]",
+    )(command)  # fmt: skip
 
 
 # main() looks for --debug itself, so no command has to.

@@ -3,7 +3,7 @@
 from gaancore.data.kind import DataKind, look
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features import Features, Normalize, feature_statistics
-from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
+from gaancore.data.nodes.layouts.reading import MadeFeatures, Reading, UnknownEdges
 from gaancore.data.nodes.load import find_dataset, load_nodes
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
@@ -27,10 +27,12 @@ __all__ = [
     "DataKind",
     "Features",
     "GraphKind",
+    "MadeFeatures",
     "Missing",
     "Nan",
     "NodeDataset",
     "Normalize",
+    "Reading",
     "Scaler",
     "ScalerKind",
     "SelfLoops",

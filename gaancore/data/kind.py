@@ -41,5 +41,5 @@ def look(path: str | os.PathLike[str]) -> DataKind:
         there = f"this is a file of another kind ({source.suffix or 'no ending'})"
     raise DataError(
         f"{source}: neither a graph with features nor speeds of sensors: looked for "
-        f"{graphs.LOOKED_FOR}; and for {speeds.LOOKED_FOR}; {there}{graphs.way_on(source)}"
+        f"{graphs.LOOKED_FOR}; and for {speeds.LOOKED_FOR}; {there}"
     )

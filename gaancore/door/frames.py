@@ -7,7 +7,13 @@ import numpy as np
 from gaancore.data.files.named_table import END_NAMES
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs
-from gaancore.data.nodes.layouts.csv_nodes import CLASS, GRAPH_ID, ID_NAMES, LABEL_PREFIX, SPLIT
+from gaancore.data.nodes.layouts.texts.csv_nodes import (
+    CLASS,
+    GRAPH_ID,
+    ID_NAMES,
+    LABEL_PREFIX,
+    SPLIT,
+)
 from gaancore.door.make import Options, made
 from gaancore.door.values import as_array, is_missing, name_array
 from gaancore.errors import DataError

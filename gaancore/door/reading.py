@@ -17,6 +17,9 @@ def load(
     unflagged: str | None = None,
     nan: str | None = None,
     unknown_edges: str | None = None,
+    label: str | None = None,
+    split_column: str | int | None = None,
+    features: str | None = None,
     split_shares: Sequence[float] | None = None,
     split_seed: int | None = None,
     graph: str | os.PathLike[str] | None = None,
@@ -38,7 +41,11 @@ def load(
                    refused (`error`).
     nan          : features that are NaN: refused (`error`), `zero`, or the `mean` over the training
                    nodes.
-    unknown_edges : edges of two tables that name an id no node has: refused (`error`), or `drop`.
+    unknown_edges : edges that name an id no node has: refused (`error`), or `drop`.
+    label        : the column or attribute that is the label, where it has another name.
+    split_column : the column of the split, likewise, or the number of one of several.
+    features     : of a graph: those of the `file`, or in their place `degree`, `ones` or
+                   `spectral`; of traffic: the inputs beside the speed.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.
     graph, sensor_ids, start, graph_kind, null_value : of traffic: see `load_metr_la`.
@@ -58,6 +65,9 @@ def load(
         "unflagged": unflagged,
         "nan": nan,
         "unknown_edges": unknown_edges,
+        "label": label,
+        "split_column": None if split_column is None else str(split_column),
+        "features": features,
         "split_shares": split_shares,
         "split_seed": split_seed,
         "start": start,

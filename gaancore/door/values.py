@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.labels import NONE_NUMBERS, NONE_WORDS, without_label
-from gaancore.data.nodes.layouts.csv_nodes import SPLITS
+from gaancore.data.nodes.layouts.texts.csv_nodes import SPLITS
 from gaancore.errors import DataError
 
 MASKS = {"train_mask": TRAIN, "val_mask": VALIDATION, "test_mask": TEST}

@@ -48,7 +48,7 @@ class NodeTask(Task):
             "self_loops": s.self_loops,
             "unflagged": s.unflagged,
             "nan": s.nan,
-            "unknown_edges": s.unknown_edges,
+            "reading": s.reading,
         }
         if self.load_data is not None:
             return self.load_data(path, **options)
@@ -63,7 +63,7 @@ class NodeTask(Task):
             self_loops=s.self_loops,
             unflagged=s.unflagged,
             nan=s.nan,
-            unknown_edges=s.unknown_edges,
+            reading=s.reading,
             split_shares=s.split_shares if any(s.split_shares) else None,
             split_seed=s.split_seed,
         )

@@ -56,7 +56,7 @@ def labelled_nodes(data: NodeDataset | str | Path, settings: NodeSettings, nan: 
 
 
 def _read(path: Path, settings: NodeSettings, nan: Nan) -> Labelled:
-    raw = read_layout(path, unknown_edges=settings.unknown_edges)
+    raw = read_layout(path, settings.reading)
     if raw.labels is None:
         raise DataError(f"{path}: no labels to score by; predictions need none")
     labelled = has_label(raw)

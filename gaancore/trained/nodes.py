@@ -87,7 +87,9 @@ class NodeRun(OpenedRun):
             return self._told(inputs_of(self._given(data)))
         nan = nan or self._nan_elsewhere
         s = self.settings
-        read = read_inputs(data, self_loops=s.self_loops, nan=nan, unknown_edges=s.unknown_edges)
+        # a label and a split that the graph may lack are not looked at
+        reading = replace(s.reading, label="", split_column="")
+        read = read_inputs(data, self_loops=s.self_loops, nan=nan, reading=reading)
         return self._told(read)
 
     @property

@@ -1,10 +1,12 @@
 """Read arrays and CSV from files that may be damaged; refuse in one line, never unpickle."""
 
 import csv
+import gzip
 import math
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,8 +117,7 @@ def read_csv_rows(
              make one cell of many lines.
     Raises DataError if the file is missing, blank or not such text in UTF-8.
     """
-    expect_file(path)
-    with path.open(encoding="utf-8-sig", newline="") as stream:
+    with open_text(path) as stream:
         rows = csv.reader(stream, delimiter=separator, strict=strict)
         line, blank = 0, True
         try:
@@ -137,14 +138,31 @@ def read_csv_rows(
         raise DataError(f"{path}: no table in it: only blank lines")
 
 
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[str]]:
+    """UTF-8 text, unpacked as it is read if the file is a `.gz`; ends of lines stay.
+
+    Raises DataError if the file is missing, or if it ends or is damaged inside a `.gz`.
+    """
+    expect_file(path)
+    packed = path.suffix.lower() == ".gz"
+    try:
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as text:
+            yield text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(_damage(path, ".gz file", str(error))) from error
+
+
 def _expect_utf8(path: Path) -> None:
     """Raises DataError naming the first line that is not UTF-8."""
-    content = path.read_bytes()
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}: line {line}: not UTF-8 text; save the file as UTF-8") from None
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+        for number, line in enumerate(stream, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                raise DataError(
+                    f"{path}: line {number}: not UTF-8 text; save the file as UTF-8"
+                ) from None
 
 
 def _damage(path: Path, what: str, reason: str) -> str:

@@ -51,8 +51,10 @@ class NodeLink:
         return text_array(where, self.ids)
 
 
-def read_node_link(path: Path) -> NodeLink:
-    """Read the graph. Raises DataError naming the first bad node or link."""
+def read_node_link(path: Path, *, drop: bool = False) -> NodeLink:
+    """Read the graph. drop: whether links that name an id no node has are left out, and counted.
+
+    Raises DataError naming the first bad node or link."""
     document = read_json(path)
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list) or not nodes:
@@ -65,13 +67,22 @@ def read_node_link(path: Path) -> NodeLink:
     positions = _positions(path, nodes)
     ends = _endpoints(path, key, document[key])
     by_position = _are_positions(path, key, nodes, positions, ends)
+    lost: tuple[str, ...] = ()
     try:
         places = ends if by_position else [positions[str(end)] for end in ends]
     except KeyError as error:
-        raise _unknown_endpoint(path, key, positions, ends) from error
+        if not drop:
+            raise _unknown_endpoint(path, key, positions, ends) from error
+        known = [str(end) in positions for end in ends]
+        kept = [known[at] and known[at ^ 1] for at in range(len(ends))]  # both ends of a link
+        places = [positions[str(end)] for end, stays in zip(ends, kept, strict=True) if stays]
+        lost = (
+            f"{path.name}: {(len(ends) - len(places)) // 2:,} of {len(ends) // 2:,} {key} name ids "
+            "that no node has; these edges are dropped",
+        )
     pairs = np.array(places, dtype=np.int64).reshape(-1, 2)
     graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(nodes), duplicates="keep")
-    return NodeLink(nodes, graph, _notes(path, key, nodes, ends, by_position))
+    return NodeLink(nodes, graph, (*_notes(path, key, nodes, ends, by_position), *lost))
 
 
 def _is_id(value: Any) -> TypeGuard[int | str]:
@@ -149,7 +160,8 @@ def _unknown_endpoint(
     place = next(i for i, end in enumerate(ends) if str(end) not in positions)
     numbers = [end for end in ends if isinstance(end, int)]
     one_based = bool(numbers) and min(numbers) == 1 and max(numbers) == len(positions)
-    hint = "the ids look 1-based: subtract 1" if one_based else "add the node or remove the link"
+    hint = "the ids look 1-based: subtract 1" if one_based else "add the node, remove the link"
+    hint += "" if one_based else ", or choose unknown_edges: drop"
     return DataError(
         f"{path}: {key}[{place // 2}] ends at {ends[place]!r:.80}, which is neither the id of a "
         f"node nor a position below {len(positions)}; {hint}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sparse_arrays
 
 from gaancore.errors import DataError
 from gaancore.system.disk import expect_file
@@ -22,16 +23,20 @@ PLAIN_DTYPE = re.compile(r"b1|[iu][1248]|f[248]|[SU]\d+")
 MOST_GIVEN = 8  # what an array, a dtype or an encoded text is made from
 
 
-def read_plain_pickle(path: Path) -> Any:
+def read_plain_pickle(path: Path, *, sparse: bool = False) -> Any:
     """The value in a pickle of Python 2 or 3: an array, or a plain value whose items may be arrays.
 
+    sparse : whether it may also hold one of SciPy's CSR matrices, or a defaultdict, which becomes a
+             dict.
     Python 2's strings become text. The memory taken is bounded by the size of the file: it holds
     every byte that it asks for. Raises DataError if the file is missing or damaged, or names any
     class or function other than those that make an array of numbers or text.
     """
     expect_file(path)
     try:
-        value = _Unpickler(io.BytesIO(_content(path)), encoding="latin1").load()
+        reader = _Unpickler(io.BytesIO(_content(path)), encoding="latin1")
+        reader.known = _NAMES | _SPARSE if sparse else _NAMES
+        value = reader.load()
         if not isinstance(value, list | tuple):
             return _plain(value)
         made: dict[int, Any] = {}  # an item that is listed many times is made once
@@ -94,7 +99,18 @@ class _Encoded(_StandIn):
     """encode(text, "latin1"): how Python 3 writes bytes below protocol 3."""
 
 
-_NAMES: dict[tuple[str, str], type[_StandIn]] = {
+class _CSR(_StandIn):
+    """csr_matrix, made without arguments, and the state {data, indices, indptr, shape}."""
+
+
+class _DefaultDict(dict[Any, Any]):
+    """defaultdict(list): what makes a missing value is not kept."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__()
+
+
+_NAMES: dict[tuple[str, str], type[_StandIn] | type[_DefaultDict]] = {
     ("numpy", "ndarray"): _StandIn,
     ("numpy", "dtype"): _DType,
     ("_codecs", "encode"): _Encoded,
@@ -105,16 +121,26 @@ _NAMES: dict[tuple[str, str], type[_StandIn]] = {
 }
 
 
+_SPARSE: dict[tuple[str, str], type[_StandIn] | type[_DefaultDict]] = {
+    ("scipy.sparse.csr", "csr_matrix"): _CSR,
+    ("scipy.sparse._csr", "csr_matrix"): _CSR,
+    ("collections", "defaultdict"): _DefaultDict,
+    ("__builtin__", "list"): _StandIn,
+    ("builtins", "list"): _StandIn,
+}
+
+
 # The reader written in Python keeps its memo in a dict; the one in C takes memory for as many
 # entries as the highest number that a damaged file happens to name.
 class _Unpickler(pickle._Unpickler):
     read: Callable[[int], bytes]
     append: Callable[[Any], None]
+    known: dict[tuple[str, str], type[_StandIn] | type[_DefaultDict]] = _NAMES
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _NAMES:
+        if (module, name) not in self.known:
             raise _RefusedError(f"{module}.{name}")
-        return _NAMES[module, name]
+        return self.known[module, name]
 
     def load_bytearray8(self) -> None:
         """Reads the bytes before it takes memory; Python's own takes what the file names."""
@@ -137,7 +163,17 @@ def _plain(value: Any) -> Any:
         return _array(content, dtype, shape, "F" if is_fortran else "C")
     if isinstance(value, _BufferArray):
         return _array(*value.given)
+    if isinstance(value, _CSR):
+        return _csr(value.state)
     return value
+
+
+def _csr(state: dict[str, Any]) -> sparse_arrays.csr_array:
+    data, indices, indptr = (_plain(state[name]) for name in ("data", "indices", "indptr"))
+    shape = state["_shape"] if "_shape" in state else state["shape"]
+    matrix = sparse_arrays.csr_array((data, indices, indptr), shape=tuple(shape))
+    matrix.check_format(full_check=True)
+    return matrix
 
 
 def _array(content: Any, dtype: _DType, shape: tuple[int, ...], order: Any) -> np.ndarray:

@@ -1,9 +1,12 @@
 """The values of a dataset, checked once; every refusal names the file, the row and the node."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gaancore.errors import DataError, GraphError
 from gaancore.system.mapped import forget_pages
@@ -63,6 +66,26 @@ def check_graph_ids(where: str, graph_ids: np.ndarray, node_ids: np.ndarray) -> 
     if graph_ids.size and graph_ids.max() > np.iinfo(np.int64).max:
         raise DataError(f"{where}: graph ids: {graph_ids.max()} is 2^63 or more; number the graphs")
     return graph_ids.astype(np.int64)
+
+
+def dense_rows(where: str, name: str, matrix: Any, num_nodes: int) -> np.ndarray:
+    """The matrix (N, F), sparse or not, with all its zeros.
+
+    Raises DataError if it has not a row for each node, or if memory cannot hold them.
+    """
+    if matrix.shape[0] != num_nodes:
+        raise DataError(
+            f"{where}: {name}: expected {num_nodes:,} rows (one per node), got {matrix.shape[0]:,}"
+        )
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix)
+    size = 4 * num_nodes * matrix.shape[1]
+    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise DataError(
+            f"{where}: {name}: {num_nodes:,} x {matrix.shape[1]:,} numbers take {size / 1e9:,.0f} "
+            "GB, more than this machine has; leave out columns"
+        )
+    return sparse.csr_array(matrix, dtype=np.float32).toarray()
 
 
 @contextmanager

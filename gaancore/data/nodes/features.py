@@ -109,9 +109,10 @@ def far_from_training(
     if not far.size:
         return None
     own = total / count * scale + mean
+    called = [names[at] if names else f"feature {at}" for at in far[:SHOWN].tolist()]
     some = ", ".join(
-        f"{names[at] if names else f'feature {at}'} (mean {own[at]:.4g}, in training {mean[at]:.4g})"
-        for at in far[:SHOWN]
+        f"{name} (mean {own[at]:.4g}, in training {mean[at]:.4g})"
+        for name, at in zip(called, far, strict=False)
     )
     return (
         f"{far.size:,} of {mean.size:,} features {'is' if far.size == 1 else 'are'} far from what "

@@ -8,8 +8,8 @@ import numpy as np
 
 from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.layouts.find import read_layout
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
@@ -66,19 +66,19 @@ def read_inputs(
     *,
     self_loops: SelfLoops = "keep",
     nan: Nan = "error",
-    unknown_edges: UnknownEdges = "error",
+    reading: Reading = AS_IT_IS,
 ) -> NodeInputs:
     """The graph and features at `path`: a store or any layout; labels and split are ignored.
 
     An `.npz` or two tables need edges and features alone. Every node is taken, whatever its split;
-    see `make_dataset`, `fill_missing` and `read_csv_graph` for the options.
+    see `make_dataset`, `fill_missing` and `Reading` for the options.
     Raises DataError, SettingsError.
     """
     source = user_path(path)
     if is_store(source):
         store = inputs_of(open_store(source))
         return replace(store, graph=store.graph.self_loops(self_loops))
-    raw = read_layout(source, unknown_edges=unknown_edges)
+    raw = read_layout(source, reading)
     return make_inputs(fill_missing(raw, nan), self_loops=self_loops)
 
 

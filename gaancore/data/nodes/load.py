@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.layouts.find import read_layout
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
@@ -24,22 +24,21 @@ def load_nodes(
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
     nan: Nan = "error",
-    unknown_edges: UnknownEdges = "error",
+    reading: Reading = AS_IT_IS,
     split_shares: Shares | None = None,
     split_seed: int = 0,
 ) -> NodeDataset:
     """Load the dataset at `path`: memory-mapped if that is a store, else read into memory.
 
-    path         : a store; a folder in GraphSAINT's, GraphSAGE's or DGL's layout; a GraphSAGE
-                   prefix such as `data/ppi`; a folder with nodes.csv and edges.csv; or one `.npz`
-                   or `.mat` file. `~` is expanded.
+    path         : a store, or any of the layouts: a folder, a prefix such as `data/ppi`, or a
+                   file. `~` is expanded.
     name         : what to call the dataset.
     multi_label  : whether a node has several labels (True) or one class (False). None takes what
                    the files say: see `check_labels`. A store knows.
     self_loops   : `keep`, `drop`, or `add` one to every node.
     unflagged    : nodes that are in no split: see `make_dataset`.
     nan          : features that are NaN: see `fill_missing`.
-    unknown_edges : edges of two tables that name an id no node has: see `read_csv_graph`.
+    reading      : what to do where files leave a choice: see `Reading`.
     split_shares : per cent of training, validation and test nodes, such as (60, 20, 20): a split
                    for files that name none, drawn with `split_seed` among the nodes that have a
                    label. Files that name a split keep it; if they name no validation nodes, these
@@ -59,7 +58,7 @@ def load_nodes(
     """
     source = user_path(path)
     if not is_store(source):
-        raw = read_layout(source, unknown_edges=unknown_edges)
+        raw = read_layout(source, reading)
         if raw.labels is not None and split_shares is not None:
             draw = with_random_split if raw.split is None else with_drawn_validation
             raw = draw(raw, split_shares, seed=split_seed)

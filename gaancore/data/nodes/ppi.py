@@ -3,7 +3,7 @@
 import os
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
@@ -16,7 +16,7 @@ def load_ppi(
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
     nan: Nan = "error",
-    unknown_edges: UnknownEdges = "error",
+    reading: Reading = AS_IT_IS,
 ) -> NodeDataset:
     """Load PPI, or another graph whose nodes have several labels each, from any layout.
 
@@ -28,7 +28,7 @@ def load_ppi(
                  nodes, keep them as `context` (see make_dataset), or refuse them (`error`).
     nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
                  the training nodes.
-    unknown_edges : edges of two tables that name an id no node has: refused (`error`), or `drop`.
+    reading    : what to do where files leave a choice: see `Reading`.
 
     The number of labels and features is the files' own. `notes` say what was merged, dropped
     or assumed. Raises DataError (one line: file, row or id, remedy), SettingsError.
@@ -47,5 +47,5 @@ def load_ppi(
         self_loops=self_loops,
         unflagged=unflagged,
         nan=nan,
-        unknown_edges=unknown_edges,
+        reading=reading,
     )

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.load import load_nodes
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
@@ -34,7 +34,7 @@ def load_reddit(
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "error",
     nan: Nan = "error",
-    unknown_edges: UnknownEdges = "error",
+    reading: Reading = AS_IT_IS,
 ) -> NodeDataset:
     """Load Reddit, or another graph whose nodes have one class each, from any layout.
 
@@ -48,7 +48,7 @@ def load_reddit(
                  `context` (see make_dataset).
     nan        : features that are NaN: refused (`error`), taken as `zero`, or as the `mean` over
                  the training nodes.
-    unknown_edges : edges of two tables that name an id no node has: refused (`error`), or `drop`.
+    reading    : what to do where files leave a choice: see `Reading`.
 
     `notes` say which of the public splits it is, or which counts differ from the paper's Reddit.
     Raises DataError (one line: file, row or id, remedy), SettingsError.
@@ -67,7 +67,7 @@ def load_reddit(
         self_loops=self_loops,
         unflagged=unflagged,
         nan=nan,
-        unknown_edges=unknown_edges,
+        reading=reading,
     )
     if dataset.kind == "synthetic":
         return dataset

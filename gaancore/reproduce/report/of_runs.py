@@ -16,7 +16,10 @@ from gaancore.tasks import Task
 from gaancore.training.choices import differences
 
 # settings that say what the data are, not what is done with them
-OF_DATA = ("graph", "sensor_ids", "start", "unflagged", "nan", "unknown_edges")
+OF_DATA = (
+    *("graph", "sensor_ids", "start", "unflagged", "nan"),
+    *("unknown_edges", "label", "split_column"),
+)
 
 
 def spread(values: Sequence[float]) -> Spread:

@@ -3,7 +3,15 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gaancore.data import Nan, Normalize, SelfLoops, Unflagged, UnknownEdges
+from gaancore.data import (
+    MadeFeatures,
+    Nan,
+    Normalize,
+    Reading,
+    SelfLoops,
+    Unflagged,
+    UnknownEdges,
+)
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
@@ -96,7 +104,10 @@ class NodeSettings:
     normalize: Normalize = "none"
     unflagged: Unflagged = "drop"
     nan: Nan = "error"
-    unknown_edges: UnknownEdges = "error"  # of two tables, that name an id no node has
+    unknown_edges: UnknownEdges = "error"  # that name an id no node has
+    label: str = ""  # the column or attribute that is the label; "": its usual name
+    split_column: str = ""  # the same of the split, or its number where there are several
+    features: MadeFeatures = "file"  # or what stands for features
     # per cent of training, validation and test nodes where the files have no split; 0: refused
     split_shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
     split_seed: int = 0
@@ -108,6 +119,11 @@ class NodeSettings:
     def multi_label(self) -> bool:
         """Whether a node has several labels, not one class."""
         return self.task in ("ppi", "labels")
+
+    @property
+    def reading(self) -> Reading:
+        """How files are read that leave a choice."""
+        return Reading(self.unknown_edges, self.label, self.split_column, self.features)
 
     @property
     def heads(self) -> list[int]:

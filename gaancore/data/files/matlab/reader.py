@@ -19,24 +19,29 @@ from gaancore.errors import DataError
 SECONDS, BYTES_PER_SECOND = 60.0, 1_000_000  # that reading may take
 
 
-def read_matlab_file(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
-    """The matrices of numbers called `names`, dense or sparse, by name.
+def read_matlab_file(path: Path, *choices: tuple[str, ...]) -> dict[str, Any]:
+    """The matrices of numbers, dense or sparse, by name: those of the first choice of names that
+    the file has all of, else of the first choice.
 
     Raises DataError if the file is missing or damaged, if reading it needs more memory or time than
     a file of its size can, and if a name is missing or no matrix of numbers.
     """
     with refusing_damage(path, "MATLAB file"), tempfile.TemporaryDirectory() as folder:
-        found = _facts(path, folder, names)
+        found = _facts(path, folder, tuple(name for choice in choices for name in choice))
         if "error" in found:
             raise ValueError(found["error"])
-        matrices = {name: _matrix(Path(folder), name, facts) for name, facts in found.items()}
+        names = next((choice for choice in choices if {*choice} <= found.keys()), choices[0])
+        matrices = {
+            name: _matrix(Path(folder), name, found[name]) for name in names if name in found
+        }
     for name in names:
         if matrices.get(name) is None:
             facts = found.get(name)
             what = f"got {facts['dtype']} {tuple(facts['shape'])}" if facts else "found none"
+            layouts = " or ".join(", ".join(choice) for choice in choices)
             raise DataError(
                 f"{path}: {name}: expected a matrix of numbers, {what}; a file of this layout has "
-                f"the matrices {', '.join(names)}"
+                f"the matrices {layouts}"
             )
     return matrices
 

@@ -1,116 +1,165 @@
 """Which of the public layouts a path holds."""
 
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from gaancore.data.files.arrays import npz_names
 from gaancore.data.files.folder import expect_path, listing
-from gaancore.data.nodes.layouts import csv_graph, dgl_ppi, dgl_reddit, graphsaint, npz
-from gaancore.data.nodes.layouts.csv_graph import UnknownEdges, read_csv_graph
+from gaancore.data.nodes.layouts import dgl_ppi, dgl_reddit, graphsaint, npz
+from gaancore.data.nodes.layouts.citations import planetoid
+from gaancore.data.nodes.layouts.citations.attributed import is_attributed
+from gaancore.data.nodes.layouts.citations.content import CITES, CONTENT, read_content
+from gaancore.data.nodes.layouts.citations.planetoid import read_planetoid
 from gaancore.data.nodes.layouts.dgl_ppi import read_dgl_ppi
 from gaancore.data.nodes.layouts.dgl_reddit import read_dgl_reddit
 from gaancore.data.nodes.layouts.graphsage import read_graphsage
 from gaancore.data.nodes.layouts.graphsaint import read_graphsaint
 from gaancore.data.nodes.layouts.matlab import read_matlab
 from gaancore.data.nodes.layouts.npz import read_one_npz
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
+from gaancore.data.nodes.layouts.texts.csv_graph import EDGES, NODES, either, read_csv_graph
+from gaancore.data.nodes.layouts.texts.edge_list import (
+    LABEL,
+    bare,
+    edge_lists,
+    is_edge_list,
+    read_edge_list,
+)
+from gaancore.data.nodes.layouts.texts.networkx_files import READERS, read_networkx_file
+from gaancore.data.nodes.layouts.texts.ogb import is_ogb, read_ogb
+from gaancore.data.nodes.layouts.without_features import with_features
 from gaancore.data.nodes.make import RawDataset
 from gaancore.data.nodes.store.reader import is_store
-from gaancore.errors import DataError
+from gaancore.errors import DataError, SettingsError
 
 LOOKED_FOR = (
-    f"{csv_graph.NODES} {csv_graph.EDGES}, {' '.join(graphsaint.FILES)} (GraphSAINT), "
-    f"PREFIX-G.json (GraphSAGE), train_graph.json or {' '.join(dgl_reddit.FILES)} (DGL), "
-    "or a single .npz"
+    f"{NODES} {EDGES}, {' '.join(graphsaint.FILES)} (GraphSAINT), PREFIX-G.json (GraphSAGE), "
+    f"train_graph.json or {' '.join(dgl_reddit.FILES)} (DGL), ind.NAME.graph (Planetoid), "
+    f"NAME{CONTENT} NAME{CITES}, raw/edge.csv.gz (OGB), a list of edges (.edgelist, .edges, .txt) "
+    "with a file of labels, or a single .npz, .mat, .graphml, .gml or .gexf"
 )
 
-OF_NETWORKX = {
-    ".graphml": "read_graphml",
-    ".gml": "read_gml",
-    ".gexf": "read_gexf",
-    ".edgelist": "read_edgelist",
+# What reads each layout, and which choices of a Reading have a meaning for it
+Reader = Callable[..., RawDataset]
+TAKES: dict[Reader, tuple[str, ...]] = {
+    read_csv_graph: ("label", "split_column"),
+    read_networkx_file: ("label", "split_column"),
+    read_one_npz: ("split_column",),
+    read_ogb: ("split_column",),
+    read_matlab: ("label",),
+    read_graphsage: (),
+    read_planetoid: (),
+    read_content: (),
+    read_edge_list: (),
 }
 
 
-def way_on(path: Path) -> str:
-    """What to do with a graph in a form that is not read here, as the end of a message; or ""."""
-    if read := OF_NETWORKX.get(path.suffix.lower()):
-        return (
-            f"; networkx.{read} reads this file, and gaancore.from_networkx takes the graph with "
-            "the features of its nodes"
-        )
-    if path.is_dir() and (found := sorted(path.glob("*.content"))):
-        return (
-            f"; {found[0].name} has a node a line: write it as nodes.csv with the header "
-            "id,x1,x2,...,label, and the .cites as edges.csv with the header src,dst"
-        )
-    return ""
+class Found(NamedTuple):
+    """A layout: what reads it, and the file, folder or prefix that it is given."""
+
+    read: Reader
+    path: Path
 
 
-def read_layout(path: Path, *, unknown_edges: UnknownEdges = "error") -> RawDataset:
-    """Read the dataset at `path`: a folder, a GraphSAGE prefix, or one `.npz` or `.mat` file.
+def read_layout(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
+    """Read the dataset at `path`: a folder, a file, or a prefix of GraphSAGE's or Planetoid's.
 
-    A folder is tried as two CSV tables, as GraphSAINT's, GraphSAGE's and DGL's layouts, then for a
-    lone `.npz`. unknown_edges is for two CSV tables: see `read_csv_graph`.
-    Raises DataError that lists what was looked for if it is none of them.
+    Raises DataError that lists what was looked for if it is none of them, SettingsError for a
+    choice of `reading` that means nothing to the layout.
     """
-    if (read := _reader(path)) is not None:
-        return read(unknown_edges=unknown_edges) if read.func is read_csv_graph else read()
+    if (found := _reader(path)) is not None:
+        for name in ("label", "split_column"):
+            if getattr(reading, name) and name not in TAKES.get(found.read, ()):
+                raise SettingsError(
+                    f"{name}: the files at {found.path} leave nothing to choose; leave it out"
+                )
+        options: tuple[Any, ...] = (reading,) if found.read in TAKES else ()
+        return with_features(found.read(found.path, *options), reading.features)
     expect_path(path)
     if not path.is_dir():
         raise DataError(
-            f"{path}: neither a folder nor a .npz or .mat file; give a folder that holds one of "
-            f"{LOOKED_FOR}{way_on(path)}"
+            f"{path}: no graph is read from such a file; give a folder or a file that is one of "
+            f"{LOOKED_FOR}"
         )
     if is_store(path):
         raise DataError(f"{path}: already a store; use it as it is")
     raise DataError(
         f"{path}: no dataset found: looked for {LOOKED_FOR}; the folder holds {listing(path)}"
-        f"{way_on(path)}"
     )
 
 
 def holds_graph(path: Path) -> bool:
     """Whether `path` looks like a store or like one of the layouts, by names of files and arrays.
 
-    An edges.csv without a nodes.csv does not. Raises DataError for a folder with several GraphSAGE
-    prefixes, and a damaged `.npz`.
+    An edges.csv without a nodes.csv does not. Raises DataError for a folder with several prefixes,
+    and a damaged `.npz`.
     """
     if is_store(path):
         return True
-    read = _reader(path)
-    if read is None:
+    found = _reader(path)
+    if found is None:
         return False
-    if read.func is read_one_npz:
-        return npz.looks_like_graph(npz_names(read.args[0]))
-    return read.func is not read_csv_graph or (path / csv_graph.NODES).exists()
+    if found.read is read_one_npz:
+        names = npz_names(found.path)
+        return npz.looks_like_graph(names) or is_attributed(names)
+    return found.read is not read_csv_graph or either(path, NODES).exists()
 
 
-def _reader(path: Path) -> "partial[RawDataset] | None":
-    """What reads the layout at `path`; None if it is none. Only names of files are looked at."""
+def _reader(path: Path) -> Found | None:
+    """What reads the layout at `path`; None if it is none. Names of files are looked at, and the
+    first lines of a `.txt`."""
     if path.is_file():
-        readers = {".npz": read_one_npz, ".mat": read_matlab}
-        suffix = path.suffix.lower()
-        return partial(readers[suffix], path) if suffix in readers else None
+        return _reader_of_file(path)
     if path.with_name(f"{path.name}-G.json").is_file():
-        return partial(read_graphsage, path)
+        return Found(read_graphsage, path)
+    if path.with_name(f"{path.name}{planetoid.GRAPH}").is_file():
+        return Found(read_planetoid, path)
     if not path.is_dir() or is_store(path):
         return None
     names = sorted(entry.name for entry in path.iterdir())
-    if csv_graph.NODES in names or csv_graph.EDGES in names:
-        return partial(read_csv_graph, path)
+    if either(path, NODES).exists() or either(path, EDGES).exists():
+        return Found(read_csv_graph, path)
     if "adj_full.npz" in names or "role.json" in names:
-        return partial(read_graphsaint, path)
-    prefixes = [name.removesuffix("-G.json") for name in names if name.endswith("-G.json")]
-    if len(prefixes) > 1:
-        raise DataError(
-            f"{path}: several GraphSAGE datasets ({', '.join(prefixes)}); "
-            f"give one prefix, such as {path / prefixes[0]}"
-        )
-    if prefixes:
-        return partial(read_graphsage, path / prefixes[0])
+        return Found(read_graphsaint, path)
+    if prefix := _prefix(path, names, "", "-G.json", "GraphSAGE"):
+        return Found(read_graphsage, prefix)
+    if prefix := _prefix(path, names, planetoid.PREFIX, planetoid.GRAPH, "Planetoid"):
+        return Found(read_planetoid, prefix)
     if any(f"{split}_graph.json" in names for split in dgl_ppi.SPLITS):
-        return partial(read_dgl_ppi, path)
+        return Found(read_dgl_ppi, path)
     if dgl_reddit.GRAPH in names or dgl_reddit.DATA in names:
-        return partial(read_dgl_reddit, path)
-    archives = [name for name in names if name.lower().endswith(".npz")]
-    return partial(read_one_npz, path / archives[0]) if len(archives) == 1 else None
+        return Found(read_dgl_reddit, path)
+    if is_ogb(path):
+        return Found(read_ogb, path)
+    if prefix := _prefix(path, names, "", CONTENT, "LINQS"):
+        return Found(read_content, prefix.with_name(f"{prefix.name}{CONTENT}"))
+    lists = edge_lists(path)
+    if len(lists) == 1 and any(LABEL in name.lower() for name in names):
+        return Found(read_edge_list, lists[0])
+    alone = [name for name in names if Path(name).suffix.lower() in {".npz", *READERS}]
+    return _reader_of_file(path / alone[0]) if len(alone) == 1 else None
+
+
+def _reader_of_file(path: Path) -> Found | None:
+    suffix = path.suffix.lower()
+    if suffix in (".npz", ".mat"):
+        return Found(read_one_npz if suffix == ".npz" else read_matlab, path)
+    if suffix in READERS:
+        return Found(read_networkx_file, path)
+    if suffix == CONTENT:
+        return Found(read_content, path)
+    of_list = bare(path).suffix.lower() in (".edgelist", ".edges", ".txt")
+    return Found(read_edge_list, path) if of_list and is_edge_list(path) else None
+
+
+def _prefix(path: Path, names: list[str], begin: str, end: str, layout: str) -> Path | None:
+    """The one prefix of files in a folder that begin and end so. Raises DataError for several."""
+    found = [name.removesuffix(end) for name in names if name.endswith(end)]
+    found = [name for name in found if name.startswith(begin)]
+    if len(found) > 1:
+        raise DataError(
+            f"{path}: several {layout} datasets ({', '.join(found)}); "
+            f"give one prefix, such as {path / found[0]}"
+        )
+    return path / found[0] if found else None

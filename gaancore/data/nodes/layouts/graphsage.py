@@ -14,12 +14,13 @@ from gaancore.data.files.arrays import read_npy
 from gaancore.data.files.node_link import read_node_link
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.layouts.class_map import read_class_map
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.system.disk import read_json
 
 
-def read_graphsage(prefix: Path) -> RawDataset:
+def read_graphsage(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """Read the four files that start with `prefix` (a folder and the first part of the names).
 
     Raises DataError for a missing or damaged file, and for ids that do not fit each other.
@@ -28,7 +29,7 @@ def read_graphsage(prefix: Path) -> RawDataset:
         part: prefix.with_name(f"{prefix.name}-{part}")
         for part in ("G.json", "id_map.json", "class_map.json", "feats.npy")
     }
-    document = read_node_link(paths["G.json"])
+    document = read_node_link(paths["G.json"], drop=reading.unknown_edges == "drop")
     ids = document.ids
     features = read_npy(paths["feats.npy"])
     rows = _read_rows(paths["id_map.json"], ids, len(features) if features.ndim else 0)

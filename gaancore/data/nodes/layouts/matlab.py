@@ -1,11 +1,16 @@
-"""A MATLAB file with `Network` (N, N), `Attributes` (N, F) and `Label`: no split.
+"""A MATLAB file with a graph: three layouts, by the names of the matrices. None has a split.
 
-An entry of Network is an arc, Attributes are features, Label is one class per node (N, 1) or rows
-of 0 and 1. So the attributed networks BlogCatalog and Flickr are passed on.
-Origin: X. Huang, J. Li and X. Hu, "Accelerated attributed network embedding" (SDM 2017).
+Network Attributes Label : an entry of Network is an arc, Attributes are features, Label is one
+    class per node (N, 1) or rows of 0 and 1. So BlogCatalog and Flickr are passed on with
+    attributes. Origin: X. Huang, J. Li and X. Hu, "Accelerated attributed network embedding" (SDM
+    2017).
+network group : group has a row of 0 and 1 for each node, its labels; no features. So BlogCatalog,
+    PPI and Wikipedia are passed on by A. Grover and J. Leskovec, "node2vec" (KDD 2016).
+A local_info : people of a university; local_info has a column for each of PEOPLE, in which 0 means
+    unknown. One is chosen as the label, the others are features of 0 and 1 for each value. Origin:
+    A. Traud, P. Mucha and M. Porter, "Social structure of Facebook networks" (Physica A 2012).
 """
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +18,74 @@ import numpy as np
 from scipy import sparse
 
 from gaancore.data.files.matlab.reader import read_matlab_file
-from gaancore.data.nodes.checks import naming_file
+from gaancore.data.nodes.checks import dense_rows, naming_file
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
-from gaancore.errors import DataError
+from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 
-NAMES = ("Network", "Attributes", "Label")
+ATTRIBUTED = ("Network", "Attributes", "Label")
+GROUPS = ("network", "group")
+UNIVERSITY = ("A", "local_info")
+PEOPLE = ("status", "gender", "major", "second_major", "dorm", "year", "high_school")
 
 
-def read_matlab(path: Path) -> RawDataset:
-    """Read the layout. Raises DataError for a damaged file, or one without the three matrices."""
-    matrices = read_matlab_file(path, NAMES)
-    network = matrices["Network"]
-    with naming_file(f"{path}: Network"):
+def read_matlab(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
+    """Read the layout. Raises DataError for a damaged file, or one without these matrices,
+    SettingsError for a label that is none of its columns."""
+    matrices = read_matlab_file(path, ATTRIBUTED, GROUPS, UNIVERSITY)
+    name = next(name for name in ("Network", "network", "A") if name in matrices)
+    network = matrices[name]
+    with naming_file(f"{path}: {name}"):
         graph = CSRGraph.from_scipy(sparse.csr_array(network), duplicates="keep")
     num_nodes = graph.num_nodes
+    facts: dict[str, Any] = {"features": np.zeros((num_nodes, 0), np.float32)}
+    notes = ["layout: MATLAB"]
+    if reading.label and "local_info" not in matrices:
+        raise SettingsError(f"label: {path} has its labels in one matrix; leave it out")
+    if "Attributes" in matrices:
+        for key, what in (("features", "Attributes"), ("labels", "Label")):
+            facts[key] = dense_rows(str(path), what, matrices[what], num_nodes)
+    elif "group" in matrices:
+        facts["labels"] = dense_rows(str(path), "group", matrices["group"], num_nodes)
+    else:
+        info = dense_rows(str(path), "local_info", matrices["local_info"], num_nodes)
+        facts |= _people(path, info, reading.label)
+        columns = [column for column in PEOPLE if column != reading.label]
+        notes.append(f"{reading.label} is the label, 0 means none; {', '.join(columns)} are "
+                     "features, one of 0 and 1 for each value but 0")  # fmt: skip
     return RawDataset(
         path=str(path),
         graph=graph,
-        features=_dense(path, "Attributes", matrices["Attributes"], num_nodes),
-        labels=_dense(path, "Label", matrices["Label"], num_nodes),
         split=None,
         node_ids=np.arange(num_nodes),
         sources=dict.fromkeys(("features", "labels", "split"), str(path)),
-        notes=("layout: MATLAB",),
+        notes=tuple(notes),
+        **facts,
     )
 
 
-def _dense(path: Path, name: str, matrix: Any, num_nodes: int) -> np.ndarray:
-    """The matrix with all its zeros. Raises DataError if memory cannot hold them."""
-    if matrix.shape[0] != num_nodes:
+def _people(path: Path, info: np.ndarray, label: str) -> dict[str, Any]:
+    """Labels and features of the people in local_info."""
+    if info.ndim != 2 or info.shape[1] != len(PEOPLE):
         raise DataError(
-            f"{path}: {name}: expected {num_nodes:,} rows (one per node), got {matrix.shape[0]:,}"
+            f"{path}: local_info: expected {len(PEOPLE)} columns ({', '.join(PEOPLE)}), got shape "
+            f"{info.shape}"
         )
-    if not sparse.issparse(matrix):
-        return np.asarray(matrix)
-    size = 4 * num_nodes * matrix.shape[1]
-    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
-        raise DataError(
-            f"{path}: {name}: {num_nodes:,} x {matrix.shape[1]:,} numbers take {size / 1e9:,.0f} "
-            "GB, more than this machine has; leave out columns"
-        )
-    return sparse.csr_array(matrix, dtype=np.float32).toarray()
+    if label not in PEOPLE:
+        found = f"has no column {label!r}" if label else "has a column for each of these"
+        raise DataError(f"{path}: local_info {found}: {', '.join(PEOPLE)}; choose one (label)")
+    classes = info[:, PEOPLE.index(label)].astype(np.float64)
+    classes[classes == 0] = np.nan
+    columns, names = [], []
+    for at, column in enumerate(PEOPLE):
+        for value in np.unique(info[:, at]) if column != label else ():
+            if value:
+                columns.append(info[:, at] == value)
+                names.append(f"{column}={value:g}")
+    features = np.column_stack(columns).astype(np.float32) if columns else None
+    return {
+        "labels": classes,
+        "features": np.zeros((len(info), 0), np.float32) if features is None else features,
+        "feature_names": tuple(names),
+    }

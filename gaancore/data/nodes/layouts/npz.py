@@ -1,10 +1,11 @@
 """A whole dataset in one `.npz`: the simplest layout for your own graph.
 
 arcs     : `src dst`, or `edge_index` (2, E), or `indptr indices` (CSR)
-features : `x`, `feats` or `features`, (N, F)
+features : `x`, `feats` or `features`, (N, F); may be missing where the graph has labels
 labels   : `y` or `labels`, (N,) classes, by number or name, or (N, C) of 0 and 1
 split    : `split` (N,) of 0 train, 1 validation, 2 test, -1 none;
            or `train_mask val_mask test_mask`, (N,) or (N, 1);
+           of several splits, (N, S), one is chosen by its number from 0 on;
            or `train_idx val_idx test_idx`, the numbers of the nodes (`valid_...` is `val_...`)
 optional : `graph_id` (N,) integers; labels and split, of a graph that is only predicted on
 The names are those of PyTorch Geometric's `Data`, of OGB's splits and of the public PPI
@@ -19,9 +20,12 @@ import numpy as np
 from gaancore.data.files.arrays import npz_names, read_npz
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.labels import label_array, listed
+from gaancore.data.nodes.layouts.citations.attributed import is_attributed, read_attributed
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.splits import (
     LISTS,
     MASKS,
+    chosen_split,
     split_names,
     split_of_lists,
     split_of_masks,
@@ -36,27 +40,32 @@ LABEL_NAMES = (("y",), ("labels",))
 
 
 def looks_like_graph(names: Collection[str]) -> bool:
-    """Whether arrays of these names can be edges and features of a graph."""
+    """Whether arrays of these names can be edges, and features or labels, of a graph."""
     return all(
         any(set(choice) <= set(names) for choice in choices)
-        for choices in (EDGE_NAMES, FEATURE_NAMES)
+        for choices in (EDGE_NAMES, FEATURE_NAMES + LABEL_NAMES)
     )
 
 
-def read_one_npz(path: Path) -> RawDataset:
+def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """Read the layout. Raises DataError for a damaged file, or arrays missing or named twice."""
     names = npz_names(path)
+    if is_attributed(names):
+        return read_attributed(path, reading)
+    has_features = not {"y", "labels"} & {*names} or {"x", "feats", "features"} & {*names}
     wanted = [
-        *_pick(path, names, "features", *FEATURE_NAMES),
+        *(_pick(path, names, "features", *FEATURE_NAMES) if has_features else ()),
         *_pick(path, names, "edges", *EDGE_NAMES),
         *(_pick(path, names, "labels", *LABEL_NAMES) if {"y", "labels"} & {*names} else ()),
         *split_names(path, names),
         *({"graph_id"} & {*names}),
     ]
     arrays = read_npz(path, wanted)
-    features = next(arrays[name] for (name,) in FEATURE_NAMES if name in arrays)
     labels = next((arrays[name] for (name,) in LABEL_NAMES if name in arrays), None)
     classes = None if labels is None else label_array(labels)
+    features = next((arrays[name] for (name,) in FEATURE_NAMES if name in arrays), None)
+    if features is None:
+        features = np.zeros((len(labels) if labels is not None and labels.ndim else 0, 0))
     num_nodes = len(features) if features.ndim else 0
     unused = sorted({*names} - {*wanted})
     notes = [f"arrays not used: {listed(unused)}"] if unused else []
@@ -65,7 +74,7 @@ def read_one_npz(path: Path) -> RawDataset:
         graph=_read_graph(path, arrays, num_nodes),
         features=features,
         labels=None if classes is None else classes.places,
-        split=_read_split(path, arrays, num_nodes),
+        split=_read_split(path, arrays, num_nodes, reading.split_column),
         node_ids=np.arange(num_nodes),
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(path)),
         graph_ids=arrays.get("graph_id"),
@@ -109,11 +118,13 @@ def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CS
         return ArcList(first, second, num_nodes)
 
 
-def _read_split(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> np.ndarray | None:
+def _read_split(
+    path: Path, arrays: dict[str, np.ndarray], num_nodes: int, chosen: str
+) -> np.ndarray | None:
     if "split" in arrays:
-        split = arrays["split"]
-        return split[:, 0] if split.ndim == 2 and split.shape[1] == 1 else split
+        return chosen_split(path, "split", arrays["split"], chosen)
     if masks := {name: arrays[name] for name in MASKS if name in arrays}:
-        return split_of_masks(path, masks, num_nodes)
+        one = {name: chosen_split(path, name, mask, chosen) for name, mask in masks.items()}
+        return split_of_masks(path, one, num_nodes)
     lists = {name: arrays[name] for name in LISTS if name in arrays}
     return split_of_lists(path, lists, num_nodes) if lists else None

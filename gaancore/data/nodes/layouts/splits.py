@@ -31,6 +31,22 @@ def split_names(path: Path, names: Iterable[str]) -> list[str]:
     return found[0] if found else []
 
 
+def chosen_split(path: Path, name: str, array: np.ndarray, column: str) -> np.ndarray:
+    """One of several splits (N, S), by its number from 0 on; (N,) and (N, 1) are but one.
+
+    Raises DataError unless `column` is such a number.
+    """
+    if array.ndim != 2 or array.shape[1] == 1:
+        return array[:, 0] if array.ndim == 2 else array
+    count = array.shape[1]
+    if not (column.isdecimal() and int(column) < count):
+        raise DataError(
+            f"{path}: {name}: {count:,} splits; choose one by its number, 0 to {count - 1} "
+            f"(split_column){f', got {column!r}' if column else ''}"
+        )
+    return array[:, int(column)]
+
+
 def split_of_masks(path: Path, masks: Mapping[str, np.ndarray], num_nodes: int) -> np.ndarray:
     """(N,) int8 from masks, (N,) or (N, 1), of 0 and 1; nodes in none of them are UNFLAGGED.
 

@@ -1,5 +1,6 @@
 """`nodes.csv` of a graph in two tables: ids, features, and what else is known of the nodes."""
 
+import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +12,15 @@ from gaancore.data.files.named_table import NamedTable, open_named_table
 from gaancore.data.files.number_table import INTEGER, NOTHING, parse_numbers
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.labels import code_classes, listed
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.splits import MASKS, split_names, split_of_masks
+from gaancore.data.nodes.layouts.texts.feature_columns import FeatureColumns
 from gaancore.errors import DataError
 
 ID_NAMES = (("id",), ("node_id",), ("node",))
 CLASS, SPLIT, GRAPH_ID = "label", "split", "graph_id"
 LABEL_PREFIX = "label:"
+NUMBERED_SPLIT = re.compile(r"split[_. ]?\d+")  # one of several
 SPLITS = {
     "train": TRAIN,
     "val": VALIDATION,
@@ -27,8 +31,8 @@ SPLITS = {
 }
 WORDS = {**NOTHING, "true": 1.0, "false": 0.0}  # as pandas writes truth values
 REMEDY = (
-    f"leave out columns of text: all but id, {CLASS}, {LABEL_PREFIX}NAME, {SPLIT}, masks and "
-    f"{GRAPH_ID} are features"
+    f"all columns but id, {CLASS}, {LABEL_PREFIX}NAME, {SPLIT}, masks and {GRAPH_ID} are features: "
+    "numbers, or text in all of the column"
 )
 
 
@@ -37,7 +41,7 @@ class CsvNodes:
     """What the file says of N nodes.
 
     rows      : the row of each id, from 0 on, in the order of the file.
-    features  : (N, F) float64, F >= 1, NaN where a cell is empty.
+    features  : (N, F) float64, NaN where a cell is empty; F is 0 if no column is a feature.
     labels    : (N,) places in class_names or (N, C) of 0 and 1, NaN where a cell means no label;
                 None if no node has a class.
     split     : (N,) int8, -1 where a node is in no part; None if no node has one.
@@ -56,22 +60,32 @@ class CsvNodes:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The places, by name, of columns of text, of labels and masks of 0 and 1, and of features."""
+    """The places, by name, of columns of text, of labels and masks of 0 and 1, and of features.
+
+    unused : the names of columns that another was chosen over.
+    """
 
     texts: dict[str, int]
     labels: dict[str, int]
     masks: dict[str, int]
     features: dict[str, int]
+    unused: list[str]
 
 
-def read_csv_nodes(path: Path) -> CsvNodes:
+def read_csv_nodes(path: Path, reading: Reading = AS_IT_IS) -> CsvNodes:
     """Read the file. Raises DataError naming the line, or the column of the header."""
-    table = open_named_table(path, ID_NAMES)
-    columns = _sort_columns(table)
+    return read_nodes(open_named_table(path, ID_NAMES), reading)
+
+
+def read_nodes(table: NamedTable, reading: Reading) -> CsvNodes:
+    """The same, of a table whose one key is the column of ids."""
+    path = table.path
+    columns = _sort_columns(table, reading)
     rows: dict[str, int] = {}
-    lines, features, labels, masks = array("q"), array("d"), array("d"), array("d")
+    lines, labels, masks = array("q"), array("d"), array("d")
     texts: dict[str, list[str]] = {name: [] for name in columns.texts}
-    for line, cells in table.rows:
+    features = FeatureColumns(path, columns.features, words=WORDS, remedy=REMEDY)
+    for line, cells in features.watch(table.rows):
         node = cells[table.keys[0]]
         if not node:
             raise DataError(f"{path}: line {line}: no id; every node needs one")
@@ -81,7 +95,7 @@ def read_csv_nodes(path: Path) -> CsvNodes:
                 "differ"
             )
         lines.append(line)
-        features.extend(_numbers(path, line, cells, columns.features))
+        features.add(line, cells)
         labels.extend(_numbers(path, line, cells, columns.labels))
         masks.extend(_numbers(path, line, cells, columns.masks))
         for name, at in columns.texts.items():
@@ -100,16 +114,18 @@ def read_csv_nodes(path: Path) -> CsvNodes:
         table_of_masks = np.nan_to_num(np.frombuffer(masks)).reshape(len(rows), -1)
         by_name = dict(zip(columns.masks, table_of_masks.T, strict=True))
         split = split_of_masks(path, by_name, len(rows))
-    feature_names = tuple(columns.features)
-    said = [f"{len(feature_names):,} features: {listed(feature_names)}"]
+    values, feature_names, said = features.result()
+    said.insert(0, f"{len(feature_names):,} features: {listed(feature_names)}")
     if names:
         said.append(f"{len(names):,} {'labels' if columns.labels else 'classes'}: {listed(names)}")
     said += said_of_labels
     if columns.masks:
         said.append(f"{', '.join(columns.masks)} taken as the split")
+    if columns.unused:
+        said.append(f"column(s) {', '.join(columns.unused)} not used: others were chosen")
     return CsvNodes(
         rows=rows,
-        features=np.frombuffer(features).reshape(len(rows), -1),
+        features=values,
         labels=label_values,
         class_names=names or None,
         feature_names=feature_names,
@@ -119,11 +135,19 @@ def read_csv_nodes(path: Path) -> CsvNodes:
     )
 
 
-def _sort_columns(table: NamedTable) -> _Columns:
-    """Raises DataError for labels or splits of two kinds, a column that is no feature nor label, or
-    no feature.
+def _sort_columns(table: NamedTable, reading: Reading) -> _Columns:
+    """Raises DataError for labels or splits of two kinds, a chosen column that is not there, and a
+    column that is no feature nor label.
     """
-    columns = _Columns({}, {}, {}, {})
+    columns = _Columns({}, {}, {}, {}, [])
+    chosen = {CLASS: reading.label.lower(), SPLIT: reading.split_column.lower()}
+    for kind, name in chosen.items():
+        if name and name not in map(str.lower, table.columns):
+            argument = "label" if kind == CLASS else "split_column"
+            raise DataError(
+                f"{argument}: {table.path} has no column {name!r}; there are "
+                f"{listed(table.columns)}"
+            )
     for at, name in enumerate(table.columns):
         kind = name.lower()
         if not kind or kind.startswith("unnamed:"):  # by pandas, of its index
@@ -131,10 +155,23 @@ def _sort_columns(table: NamedTable) -> _Columns:
                 f"{table.path}: column {at + 1} of the header has no name; name it, or leave it "
                 "out (pandas: index=False)"
             )
-        if kind in (CLASS, SPLIT, GRAPH_ID):
+        is_split = kind == SPLIT or kind in MASKS or bool(NUMBERED_SPLIT.fullmatch(kind))
+        if kind == chosen[CLASS]:
+            columns.texts[CLASS] = at
+        elif kind == chosen[SPLIT]:
+            columns.texts[SPLIT] = at
+        elif (chosen[CLASS] and (kind == CLASS or kind.startswith(LABEL_PREFIX))) or (
+            chosen[SPLIT] and is_split
+        ):
+            columns.unused.append(name)
+        elif kind in (CLASS, SPLIT, GRAPH_ID):
             columns.texts[kind] = at
         elif kind in MASKS:
             columns.masks[kind] = at
+        elif is_split:
+            raise DataError(
+                f"{table.path}: column {name}: one of several splits; choose one (split_column)"
+            )
         elif kind.startswith(LABEL_PREFIX):
             label = name[len(LABEL_PREFIX) :].strip()
             if not label or label in columns.labels:
@@ -143,7 +180,7 @@ def _sort_columns(table: NamedTable) -> _Columns:
         elif kind.startswith(CLASS):
             raise DataError(
                 f"{table.path}: column {name}: a label is named {CLASS} or {LABEL_PREFIX}NAME; if "
-                "this is a feature, give it another name"
+                "this is a feature, give it another name; or choose it (label)"
             )
         elif at not in table.keys:
             columns.features[name] = at
@@ -153,8 +190,6 @@ def _sort_columns(table: NamedTable) -> _Columns:
             f"{table.path}: expected one column {CLASS} (a class per node), or two or more "
             f"{LABEL_PREFIX}NAME (several labels per node), not both"
         )
-    if not columns.features:
-        raise DataError(f"{table.path}: no feature columns; expected one or more, of numbers")
     return columns
 
 

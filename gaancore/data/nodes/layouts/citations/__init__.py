@@ -1,0 +1,1 @@
+"""Citation graphs as papers pass them on."""

@@ -1,0 +1,1 @@
+"""Graphs in files of text: tables, lists of edges, OGB's columns, formats of networkx."""

@@ -1,0 +1,72 @@
+"""A folder with `nodes.csv` and `edges.csv`: the layout for a graph whose nodes have ids.
+
+nodes.csv : `id` (or `node_id`, or `node`), any text or numbers, and a column for each feature.
+    optional: `label`, the name of a node's class, or columns `label:NAME` of 0 and 1, if a node has
+    several labels; `split`: train, val, test or empty, or columns `train_mask`, `val_mask` and
+    `test_mask` of true and false; `graph_id`, integers. A label that is empty, NA, NaN, None, NULL,
+    <NA>, -1 or -100 is none.
+edges.csv : `src dst`, `source target` or `from to`, ids of nodes.csv.
+
+Columns may be in any order and the case of these names does not count; every other column of
+nodes.csv is a feature. Ids are compared as they are written, without the space around them. Cells
+are separated by commas, semicolons or tabs. Either file may be packed: `nodes.csv.gz`.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from gaancore.data.files.joined_edges import join_edges
+from gaancore.data.files.named_table import END_NAMES, open_named_table
+from gaancore.data.files.text_array import text_array
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
+from gaancore.data.nodes.layouts.texts.csv_nodes import read_csv_nodes
+from gaancore.data.nodes.make import RawDataset
+from gaancore.graph import ArcList
+
+NODES, EDGES = "nodes.csv", "edges.csv"
+
+
+def read_csv_graph(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
+    """Read the layout; rows of nodes.csv are the nodes, those without edges too.
+
+    Raises DataError, naming the file and the line, for a missing or damaged file, for repeated ids,
+    and for ids that no node has.
+    """
+    nodes_file, edges_file = either(folder, NODES), either(folder, EDGES)
+    nodes = read_csv_nodes(nodes_file, reading)
+    drop = reading.unknown_edges == "drop"
+    src, dst, notes = _read_edges(edges_file, nodes.rows, drop)
+    return RawDataset(
+        path=str(folder),
+        graph=ArcList(src, dst, len(nodes.rows)),
+        features=nodes.features,
+        labels=nodes.labels,
+        split=nodes.split,
+        node_ids=text_array(str(nodes_file), list(nodes.rows)),
+        sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(nodes_file)),
+        graph_ids=nodes.graph_ids,
+        class_names=nodes.class_names,
+        feature_names=nodes.feature_names,
+        notes=(f"layout: {nodes_file.name} and {edges_file.name}", *nodes.notes, *notes),
+    )
+
+
+def either(folder: Path, name: str) -> Path:
+    """The file of that name, or its `.gz` if only that is there."""
+    packed = folder / f"{name}.gz"
+    return packed if packed.exists() and not (folder / name).exists() else folder / name
+
+
+def _read_edges(
+    path: Path, rows: dict[str, int], drop: bool
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """The rows of nodes.csv at the two ends of each edge, and what to say about the file."""
+    table = open_named_table(path, END_NAMES)
+    first, second = table.keys
+    pairs = ((line, (cells[first], cells[second])) for line, cells in table.rows)
+    src, dst, notes = join_edges(path, pairs, rows, NODES, drop=drop)
+    ignored = [name or "(no name)" for at, name in enumerate(table.columns) if at not in table.keys]
+    if ignored:
+        notes += (f"{path.name}: column(s) {', '.join(ignored)} ignored",)
+    return src, dst, (*table.notes, *notes)

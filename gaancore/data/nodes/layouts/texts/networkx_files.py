@@ -1,0 +1,86 @@
+"""GraphML, GML and GEXF, read by networkx where it is installed.
+
+A node's attributes are its label (`label`, or the one that is chosen), its `split`, `graph_id` or
+masks, and its features, under the names and by the rules of nodes.csv: numbers, categories of text.
+In GML `label` is a node's name, and no class. Attributes of edges are not used.
+"""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gaancore.data.files.arrays import refusing_damage
+from gaancore.data.files.named_table import NamedTable
+from gaancore.data.files.text_array import text_array
+from gaancore.data.nodes.labels import listed
+from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
+from gaancore.data.nodes.layouts.texts.csv_nodes import read_nodes
+from gaancore.data.nodes.make import RawDataset
+from gaancore.errors import DataError
+from gaancore.graph import ArcList
+
+READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".gexf": "read_gexf"}
+ID = "\0id"  # the column of ids, which no attribute is called
+
+
+def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
+    """Read the layout. Raises DataError where networkx is not installed, for a damaged file, and,
+    naming nodes by their number in the file as lines, for what `read_csv_nodes` refuses."""
+    try:
+        networkx: Any = importlib.import_module("networkx")
+    except ImportError:
+        raise DataError(
+            f"{path}: files of this kind are read by networkx, which is not installed; install it, "
+            "or write nodes.csv and edges.csv"
+        ) from None
+    kind = path.suffix.lower()
+    with refusing_damage(path, f"{kind} file"):
+        options = {"label": "id"} if kind == ".gml" else {}
+        graph = getattr(networkx, READERS[kind])(path, **options)
+        attributes = {str(node): facts for node, facts in graph.nodes(data=True)}
+        row_of = {node: row for row, node in enumerate(graph.nodes)}
+        ends = [(row_of[edge[0]], row_of[edge[1]]) for edge in graph.edges()]
+        edge_names = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
+    if not attributes:
+        raise DataError(f"{path}: a graph without nodes")
+    if len(attributes) < len(row_of):
+        raise DataError(f"{path}: ids of two nodes are written alike; ids must differ")
+    names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
+    of_nodes = kind == ".gml" and "label" in names and reading.label != "label"
+    ignored = ["label", "name"] if of_nodes else ["name"] if "name" in names else []
+    kept = [name for name in names if name not in ignored]
+    rows = (
+        (number, [node, *(_text(facts.get(name)) for name in kept)])
+        for number, (node, facts) in enumerate(attributes.items(), 1)
+    )
+    nodes = read_nodes(NamedTable(path, (ID, *kept), (0,), rows, ()), reading)
+    src, dst = np.array(ends, np.int64).reshape(-1, 2).T
+    notes = []
+    if left := [name for name in ignored if name in names]:
+        notes.append(f"attributes of nodes not used: {listed(left)}")
+    if edge_names:
+        notes.append(f"attributes of edges not used: {listed(sorted(edge_names))}")
+    return RawDataset(
+        path=str(path),
+        graph=ArcList(src, dst, len(nodes.rows)),
+        features=nodes.features,
+        labels=nodes.labels,
+        split=nodes.split,
+        node_ids=text_array(str(path), list(nodes.rows)),
+        sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(path)),
+        graph_ids=nodes.graph_ids,
+        class_names=nodes.class_names,
+        feature_names=nodes.feature_names,
+        notes=(f"layout: {path.name}, read by networkx", *nodes.notes, *notes),
+    )
+
+
+def _text(value: Any) -> str:
+    """An attribute as a cell of nodes.csv would have it."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        return f"[{' '.join(map(str, value))}]"
+    return str(value).strip()
