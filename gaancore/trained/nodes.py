@@ -10,7 +10,7 @@ import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features import far_from_training
-from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
+from gaancore.data.nodes.inputs import NodeInputs, inputs_of, match_categories, read_inputs
 from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError, expect_choice
 from gaancore.trained.elsewhere import SPLITS, NewGraph, labelled_nodes
@@ -98,10 +98,11 @@ class NodeRun(OpenedRun):
         return "zero" if self.settings.nan == "zero" else "error"
 
     def _told(self, inputs: NodeInputs) -> NodeInputs:
-        """The same; notes say so if features can only be joined by their position, and if they are
-        far from those of the training nodes.
+        """The same, with the run's categories; notes say so if features can only be joined by their
+        position, and if they are far from those of the training nodes.
         """
         facts: Any = self.facts
+        inputs = match_categories(inputs, facts.get("feature_names"))
         notes = [joined_by_position(facts.get("feature_names"), inputs.feature_names)]
         c = self.classifier
         if inputs.features.shape[1] == c.mean.size:
@@ -223,6 +224,10 @@ class NodeRun(OpenedRun):
         labelled = labelled_nodes(data, settings, self._nan_elsewhere)
         where = labelled.dataset.path or "data"
         inputs = self._told(inputs_of(labelled.dataset))
+        d, names = labelled.dataset, inputs.feature_names
+        labelled = replace(
+            labelled, dataset=replace(d, features=inputs.features, feature_names=names)
+        )
         self.classifier.features(inputs)  # refuses other ones
         facts: Any = self.facts
         known = facts.get("class_names") or map(str, range(facts["num_classes"]))

@@ -1,7 +1,7 @@
 """What a model sees of a graph: no labels and no split, so that it may be a new one."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,6 +59,49 @@ def inputs_of(dataset: NodeDataset) -> NodeInputs:
     """What a model sees of the whole dataset."""
     d = dataset
     return NodeInputs(d.path, d.graph, d.features, d.node_ids, d.feature_names, d.notes)
+
+
+def match_categories(inputs: NodeInputs, known: Sequence[str] | None) -> NodeInputs:
+    """`inputs` with the features `known`, where they differ in categories of text alone.
+
+    A category that no node here has becomes a feature of 0; one that is not known is left out, and
+    a note says of how many nodes. Anything else that differs stays as it is.
+    """
+    names = inputs.feature_names
+    if known is None or names is None or tuple(known) == names:
+        return inputs
+    place = {name: at for at, name in enumerate(names)}
+    lacking = [name for name in known if name not in place]
+    unknown = [name for name in names if name not in {*known}]
+    columns = [{_column_of(name) for name in side} - {""} for side in (known, names)]
+    categories = columns[0] & columns[1]
+    common = [name for name in known if name in place], [n for n in names if n not in unknown]
+    differing = (*lacking, *unknown)
+    if common[0] != common[1] or not all(_column_of(name) in categories for name in differing):
+        return inputs
+    features = np.zeros((len(inputs.features), len(known)), np.float32)
+    for at, name in enumerate(known):
+        if name in place:
+            features[:, at] = inputs.features[:, place[name]]
+    notes = []
+    if unknown:
+        count = int(inputs.features[:, [place[name] for name in unknown]].any(axis=1).sum())
+        some = ", ".join(unknown[:SHOWN]) + (", ..." if len(unknown) > SHOWN else "")
+        notes.append(
+            f"warning: categories that the run has not seen, left out, of {count:,} nodes: {some}"
+        )
+    if lacking:
+        some = ", ".join(lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
+        notes.append(f"categories that no node here has: {some}")
+    return replace(
+        inputs, features=features, feature_names=tuple(known), notes=(*inputs.notes, *notes)
+    )
+
+
+def _column_of(name: str) -> str:
+    """The column of a category that is called COLUMN=TEXT; "" of any other feature."""
+    column, equals, _ = name.partition("=")
+    return column if equals else ""
 
 
 def read_inputs(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_files import NAMES, write_csv, write_npz
 
-from gaancore.data import NodeDataset, load_nodes, load_ppi, load_reddit
+from gaancore.data import NodeDataset, Reading, load_nodes, load_ppi, load_reddit
 from gaancore.data.files.number_table import parse_numbers
 from gaancore.data.nodes.inputs import read_inputs
 from gaancore.data.nodes.layouts.find import read_layout
@@ -298,17 +298,17 @@ def test_unknown_ids_are_counted_and_five_are_named(tmp_path):
 def test_edges_of_unknown_ids_are_dropped_where_that_is_chosen(tmp_path):
     write_tables(tmp_path, edges=[*EDGES, ["n7", "7.0"], ["8", "n2"]])
     for dataset in (
-        load_reddit(tmp_path, unknown_edges="drop"),
-        load_nodes(tmp_path, name="mine", unknown_edges="drop"),
+        load_reddit(tmp_path, reading=Reading("drop")),
+        load_nodes(tmp_path, name="mine", reading=Reading("drop")),
     ):
         expect_the_graph(dataset)
         assert (
             "edges.csv: 2 of 6 edges name 2 ids that no node of nodes.csv has: '7.0', '8'; these "
             "edges are dropped"
         ) in dataset.notes
-    assert read_inputs(tmp_path, unknown_edges="drop").graph.num_edges == 5
+    assert read_inputs(tmp_path, reading=Reading("drop")).graph.num_edges == 5
     with pytest.raises(SettingsError, match="unknown_edges: expected one of error, drop"):
-        load_reddit(tmp_path, unknown_edges="keep")
+        Reading(unknown_edges="keep")
 
 
 BAD = {
@@ -318,7 +318,7 @@ BAD = {
         "nodes.csv",
         "0.25",
         "high",
-        "line 3, column f0: 'high' is not a number; leave out columns of text: all but id, label,",
+        "line 3, column f0: 'high' is not a number; all columns but id, label, label:NAME, spl",
     ),
     "a decimal comma": ("nodes.csv", "0.25", '"0,25"', "'0,25' is not a number; write decimals wi"),
     "a number with _": ("nodes.csv", "0.25", "2_5", "line 3, column f0: '2_5' is not a number"),
@@ -403,7 +403,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, name, content, expected):
 
 def test_nodes_without_features_are_refused(tmp_path):
     write_tables(tmp_path, [[row[0], *row[3:]] for row in NODES], header=["id", "label", "split"])
-    assert refusal_of(tmp_path).startswith("nodes.csv: no feature columns")
+    assert "the files have no features of the nodes; choose degree" in refusal_of(tmp_path)
 
 
 def test_a_long_header_is_shown_in_part(tmp_path):

@@ -1,7 +1,9 @@
 """How files of any layout are read: what to do where they leave a choice."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+from gaancore.errors import expect_choice
 
 UnknownEdges = Literal["error", "drop"]
 MadeFeatures = Literal["file", "degree", "ones", "spectral"]
@@ -15,12 +17,23 @@ class Reading:
     split_column : the column or the number of the split, where files have several; "" for the
                    usual name.
     features     : those of the `file`, or what stands for them: see `with_features`.
+    Raises SettingsError for a value that is not one of these.
+
+    >>> import numpy as np
+    >>> from gaancore.data import Reading, load_nodes
+    >>> np.savez("bare.npz", y=[0, 1, 0], split=[0, 1, 2], edge_index=[[0, 1], [1, 2]])
+    >>> load_nodes("bare.npz", name="bare", reading=Reading(features="degree")).feature_names
+    ('degree',)
     """
 
     unknown_edges: UnknownEdges = "error"
     label: str = ""
     split_column: str = ""
     features: MadeFeatures = "file"
+
+    def __post_init__(self) -> None:
+        expect_choice("unknown_edges", self.unknown_edges, get_args(UnknownEdges))
+        expect_choice("features", self.features, get_args(MadeFeatures))
 
 
 AS_IT_IS = Reading()

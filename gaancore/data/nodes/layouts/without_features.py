@@ -1,19 +1,18 @@
 """Features for graphs that have none: from the degrees, from the whole graph, or all alike."""
 
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 from scipy import sparse
 
 from gaancore.data.nodes.layouts.reading import MadeFeatures
 from gaancore.data.nodes.make import RawDataset
-from gaancore.errors import DataError, expect_choice
+from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.seeding import generator
 
 VECTORS, EXTRA = 16, 8  # eigenvectors, and columns more that make them come out sooner
-MOST_ROUNDS, CLOSE = 300, 1e-7
+MOST_ROUNDS, CLOSE, SHIFT = 300, 1e-7, 1.25
 
 
 def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
@@ -26,10 +25,8 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
           with its largest entry positive (fewer if there are fewer nodes). They belong to this one
           graph: those of another graph mean something else.
     Degrees and eigenvectors are those of the whole graph: training sees, through them, that test
-    nodes are there. Raises DataError for `file` if the files have none, SettingsError for another
-    `how`.
+    nodes are there. Raises DataError for `file` if the files have none.
     """
-    expect_choice("features", how, get_args(MadeFeatures))
     if how == "file":
         if raw.features.ndim == 2 and raw.features.shape[1] == 0:
             raise DataError(
@@ -67,8 +64,8 @@ def leading_eigenvectors(graph: CSRGraph, count: int) -> np.ndarray:
     falling eigenvalue, each of length sqrt(N), its largest entry positive. Rows of nodes without a
     neighbour are 0 but where an eigenvector lies in them alone.
 
-    Orthogonal iteration with (I + D^-1/2 A D^-1/2) / 2, whose eigenvalues are not negative, and
-    Rayleigh and Ritz's quotients at the end. Sums run in one order, whatever the threads: the same
+    Orthogonal iteration with (s I + D^-1/2 A D^-1/2) / (s + 1), s = 1.25, whose eigenvalues are
+    positive, and Rayleigh and Ritz's quotients at the end. Sums run in one order, whatever the threads: the same
     graph has the same bits.
     """
     size = graph.num_nodes
@@ -84,7 +81,7 @@ def leading_eigenvectors(graph: CSRGraph, count: int) -> np.ndarray:
     values = np.zeros(width)
     for _ in range(MOST_ROUNDS):
         for _ in range(3):
-            block = (block + matrix @ block) / 2
+            block = (SHIFT * block + matrix @ block) / (SHIFT + 1)
         block = _orthonormal(block)
         image = matrix @ block
         last, (values, turn) = values, np.linalg.eigh(_inner(block, image))

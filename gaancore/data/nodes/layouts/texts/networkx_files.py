@@ -2,7 +2,7 @@
 
 A node's attributes are its label (`label`, or the one that is chosen), its `split`, `graph_id` or
 masks, and its features, under the names and by the rules of nodes.csv: numbers, categories of text.
-In GML `label` is a node's name, and no class. Attributes of edges are not used.
+In GML `label`, where all differ, is a node's name, and no class. Attributes of edges are not used.
 """
 
 import importlib
@@ -39,7 +39,10 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     with refusing_damage(path, f"{kind} file"):
         options = {"label": "id"} if kind == ".gml" else {}
         graph = getattr(networkx, READERS[kind])(path, **options)
-        attributes = {str(node): facts for node, facts in graph.nodes(data=True)}
+        named = [str(facts.get("label", "")) for _, facts in graph.nodes(data=True)]
+        by_label = kind == ".gml" and reading.label != "label" and _are_names(named)
+        called = named if by_label else [str(node) for node in graph.nodes]
+        attributes = dict(zip(called, (facts for _, facts in graph.nodes(data=True)), strict=True))
         row_of = {node: row for row, node in enumerate(graph.nodes)}
         ends = [(row_of[edge[0]], row_of[edge[1]]) for edge in graph.edges()]
         edge_names = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
@@ -48,8 +51,7 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if len(attributes) < len(row_of):
         raise DataError(f"{path}: ids of two nodes are written alike; ids must differ")
     names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
-    of_nodes = kind == ".gml" and "label" in names and reading.label != "label"
-    ignored = ["label", "name"] if of_nodes else ["name"] if "name" in names else []
+    ignored = ["name", *(["label"] if by_label else [])]
     kept = [name for name in names if name not in ignored]
     rows = (
         (number, [node, *(_text(facts.get(name)) for name in kept)])
@@ -58,8 +60,8 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     nodes = read_nodes(NamedTable(path, (ID, *kept), (0,), rows, ()), reading)
     src, dst = np.array(ends, np.int64).reshape(-1, 2).T
     notes = []
-    if left := [name for name in ignored if name in names]:
-        notes.append(f"attributes of nodes not used: {listed(left)}")
+    if "name" in names:
+        notes.append("attributes of nodes not used: name")
     if edge_names:
         notes.append(f"attributes of edges not used: {listed(sorted(edge_names))}")
     return RawDataset(
@@ -75,6 +77,11 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         feature_names=nodes.feature_names,
         notes=(f"layout: {path.name}, read by networkx", *nodes.notes, *notes),
     )
+
+
+def _are_names(texts: list[str]) -> bool:
+    """Whether each node has one, and all differ."""
+    return all(texts) and len({*texts}) == len(texts)
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,364 @@
+"""Graphs as people have them: each layout written small here, and read as it was meant."""
+
+import gzip
+import pickle
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import savemat
+
+import gaancore
+from gaancore.data import NodeDataset, Reading, load_nodes, look
+from gaancore.data.nodes.layouts.find import read_layout
+from gaancore.errors import DataError, SettingsError
+
+SHARES = (50, 25, 25)
+
+
+def load(path: Path, **options: Any) -> NodeDataset:
+    return load_nodes(path, name="mine", split_shares=SHARES, unflagged="context", **options)
+
+
+def arcs(dataset: NodeDataset) -> set[tuple[str, str]]:
+    """Both ways of each edge, by the ids of its ends."""
+    src, dst = dataset.graph.edges()
+    ids = [str(node) for node in dataset.node_ids]
+    return {(ids[a], ids[b]) for a, b in zip(src, dst, strict=True)}
+
+
+def both_ways(*edges: tuple[str, str]) -> set[tuple[str, str]]:
+    return {pair for a, b in edges for pair in ((a, b), (b, a))}
+
+
+def by_name(dataset: NodeDataset) -> list[str]:
+    names = dataset.class_names or tuple(map(str, range(dataset.num_classes)))
+    return [names[label] for label in dataset.labels]
+
+
+class csr_matrix:  # noqa: N801 (the name that the pickle has)
+    """As a pickle of Python 2 has it: made without arguments, then its state."""
+
+    __module__ = "scipy.sparse.csr"
+
+    def __init__(self, dense: list[list[float]]) -> None:
+        matrix = sparse.csr_matrix(np.array(dense, np.float32))
+        self.__dict__ |= {"_shape": matrix.shape, "data": matrix.data, "maxprint": 50}
+        self.__dict__ |= {"indices": matrix.indices, "indptr": matrix.indptr}
+
+
+def old_pickle(path: Path, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("scipy.sparse.csr")
+    module.csr_matrix = csr_matrix
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, module.__name__, module)
+        path.write_bytes(pickle.dumps(value, protocol=2))
+
+
+X = [[float(i == j) for j in range(3)] + [float(i)] for i in range(9)]
+CLASSES = [0, 1, 0, 1, 0, 1, 1, 0, 1]
+
+
+@pytest.fixture
+def planetoid(tmp_path, monkeypatch) -> Path:
+    """Nodes 0 and 1 train, 2 to 4 may validate, 8 and 6 test, and there is nothing of 5 and 7."""
+    one_hot = np.eye(2, dtype=np.int32)[CLASSES]
+    for name, value in {
+        "x": csr_matrix(X[:2]), "tx": csr_matrix([X[8], X[6]]), "allx": csr_matrix(X[:5]),
+        "y": one_hot[:2], "ty": one_hot[[8, 6]], "ally": one_hot[:5],
+        "graph": {0: [1, 8], 1: [0], 8: [0, 0], 5: [7], 2: [], 6: [6]},
+    }.items():  # fmt: skip
+        old_pickle(tmp_path / f"ind.toy.{name}", value, monkeypatch)
+    (tmp_path / "ind.toy.test.index").write_text("8\n6\n")
+    return tmp_path
+
+
+def test_planetoids_pieces_are_put_in_the_order_of_the_nodes(planetoid):
+    for path in (planetoid, planetoid / "ind.toy"):
+        assert look(path) == "nodes"
+        dataset = load(path)
+        assert dataset.split.tolist() == [0, 0, 1, 1, 1, -1, 2, -1, 2]
+        known = [0, 1, 2, 3, 4, 6, 8]
+        assert dataset.features[known].tolist() == [X[row] for row in known]
+        assert not dataset.features[[5, 7]].any()
+        assert dataset.labels[known].tolist() == [CLASSES[row] for row in known]
+        assert arcs(dataset) == both_ways(("0", "1"), ("0", "8"), ("5", "7")) | {("6", "6")}
+        assert any(
+            note.startswith("2 nodes that the files have only numbers of (5, 7)")
+            for note in dataset.notes
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("test.index", b"8\nsix\n", "line 2: 'six' is not the number of a node"),
+        ("test.index", b"8\n8\n", "a node is named twice"),
+        ("test.index", b"8\n", "2 rows, but 1 numbers in test.index"),
+        ("test.index", b"8\n2\n", "test nodes are numbered behind the 5 rows of allx"),
+        ("test.index", b"8\n99999999\n", "node 99,999,999, where the files have features of 7"),
+        ("graph", pickle.dumps([1, 2]), "expected a dictionary of node: list"),
+        ("graph", pickle.dumps({0: ["a"]}), "the neighbours of 0 are not all numbers"),
+        ("graph", pickle.dumps({0: [77]}), "77"),
+        ("graph", pickle.dumps(print), "the pickle asks for (__builtin__|builtins).print"),
+        ("allx", pickle.dumps(np.zeros((5, 2))), "4 columns, but allx has 2"),
+        ("y", pickle.dumps("text"), "expected a matrix of numbers, got str"),
+    ],
+)
+def test_planetoids_files_that_do_not_fit_are_refused(planetoid, name, content, words):
+    (planetoid / f"ind.toy.{name}").write_bytes(content)
+    with pytest.raises(DataError, match=words) as refusal:
+        load(planetoid)
+    assert "\n" not in str(refusal.value)
+
+
+def attributed(prefixes: tuple[str, str], **changes: Any) -> dict[str, np.ndarray]:
+    adjacency = sparse.csr_array(([1.0, 2.0, 1.0], ([0, 1, 3], [1, 2, 3])), shape=(4, 4))
+    attributes = sparse.csr_array(np.array([[0, 1.5], [2, 0], [0, 0], [1, 1]], np.float32))
+    arrays = {"labels": np.array([1, 0, 1, 0]), "metadata": np.array([{"a": 1}], object)}
+    for prefix, matrix in zip(prefixes, (adjacency, attributes), strict=True):
+        parts = {part: getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
+        arrays |= {f"{prefix}{part}": np.array(value) for part, value in parts.items()}
+    return {name: array for name, array in (arrays | changes).items() if array is not None}
+
+
+@pytest.mark.parametrize("prefixes", [("adj_matrix.", "attr_matrix."), ("adj_", "attr_")])
+def test_a_graph_of_two_matrices_in_one_npz_is_read(prefixes, tmp_path):
+    names = {"node_names": np.array(["a\n", "b", "c", "d"]), "class_names": np.array(["x", "y"])}
+    np.savez(tmp_path / "g.npz", **attributed(prefixes, attr_names=np.array(["p", "q"]), **names))
+    dataset = load(tmp_path / "g.npz")
+    assert look(tmp_path / "g.npz") == "nodes"
+    assert dataset.node_ids.tolist() == ["a", "b", "c", "d"]
+    assert arcs(dataset) == both_ways(("a", "b"), ("b", "c")) | {("d", "d")}
+    assert dataset.features.tolist() == [[0, 1.5], [2, 0], [0, 0], [1, 1]]
+    assert (dataset.feature_names, by_name(dataset)) == (("p", "q"), ["y", "x", "y", "x"])
+    assert "arrays not used: metadata" in dataset.notes
+    assert "values of the adjacency are not used: an entry is an edge" in dataset.notes
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"adj_indices": np.array([1, 9, 3], np.int32)}, "no sound CSR matrix"),
+        ({"adj_shape": None}, "no array adj_shape"),
+        ({"adj_shape": np.array([4, 5])}, "square"),
+        ({"attr_shape": np.array([3, 2])}, "no sound CSR matrix"),
+        ({"labels": np.array([1, 0])}, "labels: expected 4 rows"),
+        ({"labels": None}, "no labels"),
+    ],
+)
+def test_matrices_that_do_not_fit_are_refused(change, words, tmp_path):
+    np.savez(tmp_path / "g.npz", **attributed(("adj_", "attr_"), **change))
+    with pytest.raises(DataError, match=words):
+        load(tmp_path / "g.npz")
+
+
+def test_content_and_cites_are_joined_by_ids(tmp_path):
+    (tmp_path / "toy.content").write_text("p1\t0\t1\tred\np 2,0,1,blue\n".replace("p 2", "p2")
+                                          + "p3\t1\t1\tred\np4\t1\t0\tblue\n")  # fmt: skip
+    (tmp_path / "toy.cites").write_text("p2\tp1\np1 p3\np3\tp3\n")
+    for path in (tmp_path, tmp_path / "toy.content"):
+        dataset = load(path)
+        assert dataset.features.tolist() == [[0, 1], [0, 1], [1, 1], [1, 0]]
+        assert by_name(dataset) == ["red", "blue", "red", "blue"]
+        assert arcs(dataset) == both_ways(("p1", "p2"), ("p1", "p3")) | {("p3", "p3")}
+    (tmp_path / "toy.cites").write_text("p2\tp1\np1\tp9\n")
+    with pytest.raises(DataError, match=r"line 2: 1 of 2 edges name 1 ids that no node of"):
+        load(tmp_path)
+    dropped = load(tmp_path, reading=Reading(unknown_edges="drop"))
+    assert arcs(dropped) == both_ways(("p1", "p2"))
+    assert any("1 of 2 edges name 1 ids" in note for note in dropped.notes)
+    (tmp_path / "toy.content").write_text("p1\t0\t1\tred\np2\t0\tblue\n")
+    with pytest.raises(DataError, match=r"content: line 2 has 3 cells, the first 4"):
+        load(tmp_path)
+
+
+EDGES = "# Undirected: toy\n% another comment\n10 7\n7\t3\n3,10\n5 5\n"
+
+
+@pytest.mark.parametrize("name", ["toy.edgelist", "toy.txt", "toy.edges", "toy.txt.gz"])
+def test_a_list_of_edges_with_labels_beside_it_is_read(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(EDGES.encode()) if name.endswith(".gz") else EDGES.encode())
+    (tmp_path / "toy-labels.txt").write_text("node label\n3 b\n7 a\n10 b\n4 a\n")
+    for given in (tmp_path, path):
+        with pytest.raises(DataError, match="no features of the nodes; choose degree, ones or spe"):
+            load(given)
+        dataset = load(given, reading=Reading(features="degree"))
+        assert dataset.node_ids.tolist() == ["3", "7", "10", "4", "5"]
+        assert arcs(dataset) == both_ways(("10", "7"), ("7", "3"), ("3", "10")) | {("5", "5")}
+        assert by_name(dataset)[:4] == ["b", "a", "b", "a"]
+        assert dataset.split[4] == -1
+        np.testing.assert_allclose(dataset.features[:, 0], np.log1p([2, 2, 2, 0, 0]), rtol=1e-6)
+        assert f"1 nodes of {name} are not in toy-labels.txt" in dataset.notes
+
+
+def test_several_labels_of_a_node_stand_in_one_line(tmp_path):
+    (tmp_path / "toy.edgelist").write_text("1 2\n2 3 {'weight': 3}\n3 4 1.5\n")
+    (tmp_path / "toy.labels").write_text("1 10 2\n2 2\n3 10\n4 2 10\n")
+    dataset = load(tmp_path, reading=Reading(features="ones"))
+    assert dataset.class_names == ("2", "10")
+    assert dataset.labels.tolist() == [[1, 1], [1, 0], [0, 1], [1, 1]]
+    assert "toy.edgelist: what follows the two ids of a line is not used" in dataset.notes
+    (tmp_path / "toy.labels").write_text("1 10 2\n1 2\n")
+    with pytest.raises(DataError, match="line 2: the id '1' for the second time"):
+        load(tmp_path)
+    (tmp_path / "toy.edgelist").write_text("1 2\n2\n")
+    (tmp_path / "toy.labels").write_text("1 10\n2 2\n")
+    with pytest.raises(DataError, match="line 2: one id, '2', where an edge has two"):
+        load(tmp_path)
+
+
+def write_gz(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode()))
+
+
+@pytest.fixture
+def ogb(tmp_path) -> Path:
+    for name, text in {
+        "raw/edge": "0,1\n2,1\n3,3\n", "raw/node-feat": "1,2\n3,4\n5,6\n7,8\n",
+        "raw/node-label": "1\n0\n1\nnan\n", "raw/num-node-list": "4\n", "raw/num-edge-list": "3\n",
+        "raw/node_year": "2013\n2014\n2015\n2016\n",
+        "split/time/train": "0\n", "split/time/valid": "2\n", "split/time/test": "1\n3\n",
+    }.items():  # fmt: skip
+        write_gz(tmp_path / f"{name}.csv.gz", text)
+    return tmp_path
+
+
+def test_ogbs_packed_columns_are_read(ogb):
+    for path in (ogb, ogb / "raw"):
+        assert look(path) == "nodes"
+        dataset = load(path)
+        assert dataset.features.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+        assert dataset.labels[:3].tolist() == [1, 0, 1]
+        assert dataset.split.tolist() == [0, 2, 1, -1]
+        assert arcs(dataset) == both_ways(("0", "1"), ("1", "2")) | {("3", "3")}
+        assert "not used: node_year.csv.gz" in dataset.notes
+        assert any("have no label and are taken out of it: 1 test" in n for n in dataset.notes)
+    (ogb / "raw" / "node-feat.csv.gz").unlink()
+    assert load(ogb, reading=Reading(features="ones")).features.tolist() == [[1]] * 4
+
+
+def test_one_of_ogbs_splits_is_chosen_by_name(ogb):
+    for part, nodes in {"train": "3\n", "valid": "1\n", "test": "0\n2\n"}.items():
+        write_gz(ogb / "split" / "sales" / f"{part}.csv.gz", nodes)
+    with pytest.raises(
+        DataError, match=r"several splits: sales, time; choose one \(split_column\)"
+    ):
+        load(ogb)
+    assert read_layout(ogb, Reading(split_column="sales")).split.tolist() == [2, 1, 2, 0]
+    with pytest.raises(DataError, match="has no split 'x', but sales, time"):
+        load(ogb, reading=Reading(split_column="x"))
+    with pytest.raises(SettingsError, match=r"label: the files at .* leave nothing to choose"):
+        load(ogb, reading=Reading(label="y"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("raw/edge", "0,1\n2,x\n", "edge.csv.gz: line 2, column 2: 'x' is not a number"),
+        ("raw/edge", "0,1\n2,4\n", "edge.csv.gz: "),
+        ("raw/edge", "0,1\n2\n", "line 2 has 1 cells, the first 2"),
+        ("raw/node-feat", "1,2\n3,4\n", "node-feat.csv.gz: features: expected 4 rows"),
+        ("raw/num-node-list", "4\n3\n", "2 graphs; expected one"),
+        ("split/time/test", "1\n9\n", "test_idx: 9 at place 1"),
+        ("split/time/test", "1\n2\n", "node 2 is in both valid_idx and test_idx"),
+    ],
+)
+def test_ogbs_columns_that_do_not_fit_are_refused(ogb, name, text, words):
+    write_gz(ogb / f"{name}.csv.gz", text)
+    with pytest.raises(DataError, match=words):
+        load(ogb)
+
+
+def test_a_packed_file_that_is_cut_off_is_refused(ogb):
+    path = ogb / "raw" / "node-feat.csv.gz"
+    path.write_bytes(gzip.compress(bytes(range(48, 58)) * 5000)[:-9])
+    with pytest.raises(DataError, match=r"node-feat.csv.gz: "):
+        load(ogb)
+    path.write_bytes(b"not gzip")
+    with pytest.raises(DataError, match=r"not a readable .gz file"):
+        load(ogb)
+
+
+def test_the_groups_of_node2vec_are_several_labels(tmp_path):
+    network = sparse.csc_array(([1.0, 1.0], ([0, 1], [1, 2])), shape=(4, 4))
+    group = sparse.csc_array(np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], float))
+    savemat(tmp_path / "toy.mat", {"network": network, "group": group})
+    with pytest.raises(
+        DataError, match="no features of the nodes; choose degree, ones or spectral"
+    ):
+        load(tmp_path / "toy.mat")
+    dataset = load(tmp_path / "toy.mat", reading=Reading(features="degree"))
+    assert dataset.labels.tolist() == group.toarray().tolist()
+    assert arcs(dataset) == both_ways(("0", "1"), ("1", "2"))
+
+
+def test_a_column_of_local_info_is_chosen_as_the_label(tmp_path):
+    info = np.array([[1, 1, 5, 0, 0, 2004, 9], [2, 2, 7, 0, 0, 0, 9], [1, 0, 5, 0, 0, 2005, 9],
+                     [1, 2, 0, 3, 0, 2004, 9], [1, 1, 0, 3, 0, 2004, 9]])  # fmt: skip
+    network = sparse.csc_array(([1.0, 1.0], ([0, 1], [1, 2])), shape=(5, 5))
+    savemat(tmp_path / "toy.mat", {"A": network, "local_info": info})
+    with pytest.raises(DataError, match=r"status, gender, major, .*; choose one \(label\)"):
+        load(tmp_path / "toy.mat")
+    with pytest.raises(DataError, match="local_info has no column 'age'"):
+        load(tmp_path / "toy.mat", reading=Reading(label="age"))
+    dataset = load(tmp_path / "toy.mat", reading=Reading(label="gender"))
+    assert [by_name(dataset)[row] for row in (0, 1, 3, 4)] == ["1", "2", "2", "1"]
+    assert dataset.split[2] == -1  # 0 means unknown
+    names = ("status=1", "status=2", "major=5", "major=7", "second_major=3")
+    assert dataset.feature_names == (*names, "year=2004", "year=2005", "high_school=9")
+    assert dataset.features[0].tolist() == [1, 0, 1, 0, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gml", "gexf"])
+def test_files_of_networkx_are_read_by_attributes(kind, tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.Graph()
+    clubs, parts = ["red", "blue", "red", "blue"], ["train", "val", "test", "test"]
+    for row, (club, part) in enumerate(zip(clubs, parts, strict=True)):
+        graph.add_node(f"n{row}", club=club, x=row + 0.5, split=part)
+    graph.add_edge(*list(graph)[:2], weight=2.0)
+    getattr(networkx, f"write_{kind}")(graph, tmp_path / f"toy.{kind}")
+    for path in (tmp_path, tmp_path / f"toy.{kind}"):
+        dataset = load(path, reading=Reading(label="club"))
+        ids = [str(node) for node in graph]
+        assert dataset.node_ids.tolist() == ids
+        assert by_name(dataset) == clubs
+        assert (dataset.feature_names, dataset.features[:, 0].tolist()) == (
+            ("x",),
+            [0.5, 1.5, 2.5, 3.5],
+        )
+        assert dataset.split.tolist() == [0, 1, 2, 2]
+        assert arcs(dataset) == both_ways((ids[0], ids[1]))
+        assert any(note.startswith("attributes of edges not used:") for note in dataset.notes)
+    (tmp_path / f"toy.{kind}").write_text("graph [ node <")
+    with pytest.raises(DataError, match=f"not a readable .{kind} file"):
+        load(tmp_path)
+
+
+def test_links_of_graphsage_to_ids_that_are_not_there_can_be_dropped(tmp_path):
+    from small_files import write_graphsage
+
+    ids = list("fabced")
+    write_graphsage(tmp_path, ids=ids, ends=ids)
+    graph = tmp_path / "toy-G.json"
+    graph.write_text(graph.read_text().replace('"target": "a"', '"target": "z"'))
+    with pytest.raises(DataError, match="choose unknown_edges: drop"):
+        load(tmp_path)
+    dataset = load(tmp_path, reading=Reading(unknown_edges="drop"))
+    assert arcs(dataset) == both_ways(("a", "b"), ("d", "e")) | {("b", "b")}
+    assert "toy-G.json: 1 of 4 links name ids that no node has; these edges are dropped" in (
+        dataset.notes
+    )
+
+
+def test_the_door_reads_them_too(ogb):
+    dataset = gaancore.load(ogb, features="degree")
+    assert dataset.feature_names == ("degree",)
+    assert "2 features of the files are not used" in dataset.notes
