@@ -9,6 +9,8 @@ import numpy as np
 
 from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION, NodeDataset
+from gaancore.data.nodes.features import far_from_training
+from gaancore.data.nodes.inputs import NodeInputs, match_categories
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
@@ -20,6 +22,7 @@ from gaancore.training.nodes.metrics import Counts, class_counts
 from gaancore.training.nodes.predict import Classifier
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
+from gaancore.training.same_data import joined_by_position
 
 SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
 ALL = "all"  # the name of the labelled nodes of a graph without a split
@@ -89,6 +92,23 @@ def _some(path: str | None, parts: dict[str, np.ndarray]) -> dict[str, np.ndarra
 def _parts(split: np.ndarray) -> dict[str, np.ndarray]:
     rows = {name: np.flatnonzero(split == number) for name, number in SPLITS.items()}
     return {name: found for name, found in rows.items() if found.size}
+
+
+def told_of_features(
+    inputs: NodeInputs, classifier: Classifier, known: Sequence[str] | None
+) -> NodeInputs:
+    """`inputs` with the run's categories; notes say so if features can only be joined by their
+    position, and if they are far from those of the training nodes.
+
+    known : what the run calls its features.
+    """
+    inputs = match_categories(inputs, known)
+    notes = [joined_by_position(known, inputs.feature_names)]
+    mean, scale = classifier.mean, classifier.scale
+    if inputs.features.shape[1] == mean.size:
+        far = far_from_training(inputs.features, mean, scale, inputs.feature_names)
+        notes.append(far and f"warning: {far}; do they have the same units?")
+    return replace(inputs, notes=(*inputs.notes, *filter(None, notes)))
 
 
 class NewGraph:

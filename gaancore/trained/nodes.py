@@ -9,18 +9,17 @@ from typing import Any, Literal
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.features import far_from_training
-from gaancore.data.nodes.inputs import NodeInputs, inputs_of, match_categories, read_inputs
+from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
 from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError, expect_choice
-from gaancore.trained.elsewhere import SPLITS, NewGraph, labelled_nodes
+from gaancore.trained.elsewhere import SPLITS, NewGraph, labelled_nodes, told_of_features
 from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
 from gaancore.training.choices import with_changes
 from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
 from gaancore.training.nodes.heads.of_test import look_at_heads
 from gaancore.training.nodes.predict import Classifier, load_classifier
 from gaancore.training.nodes.scorer import Scorer
-from gaancore.training.same_data import data_differences, joined_by_position
+from gaancore.training.same_data import data_differences
 
 Data = str | Path | NodeDataset | NodeInputs | None  # None: the run's own
 
@@ -98,17 +97,7 @@ class NodeRun(OpenedRun):
         return "zero" if self.settings.nan == "zero" else "error"
 
     def _told(self, inputs: NodeInputs) -> NodeInputs:
-        """The same, with the run's categories; notes say so if features can only be joined by their
-        position, and if they are far from those of the training nodes.
-        """
-        facts: Any = self.facts
-        inputs = match_categories(inputs, facts.get("feature_names"))
-        notes = [joined_by_position(facts.get("feature_names"), inputs.feature_names)]
-        c = self.classifier
-        if inputs.features.shape[1] == c.mean.size:
-            far = far_from_training(inputs.features, c.mean, c.scale, inputs.feature_names)
-            notes.append(far and f"warning: {far}; do they have the same units?")
-        return replace(inputs, notes=(*inputs.notes, *filter(None, notes)))
+        return told_of_features(inputs, self.classifier, self.facts.get("feature_names"))
 
     def predictions(self, data: Data = None, *, nan: Nan | None = None) -> Predictions:
         """Everything about every node, from whole neighbourhoods. See predict, predict_proba."""

@@ -65,8 +65,8 @@ def leading_eigenvectors(graph: CSRGraph, count: int) -> np.ndarray:
     neighbour are 0 but where an eigenvector lies in them alone.
 
     Orthogonal iteration with (s I + D^-1/2 A D^-1/2) / (s + 1), s = 1.25, whose eigenvalues are
-    positive, and Rayleigh and Ritz's quotients at the end. Sums run in one order, whatever the threads: the same
-    graph has the same bits.
+    positive, and Rayleigh and Ritz's quotients at the end. Sums run in one order, whatever the
+    threads: the same graph has the same bits.
     """
     size = graph.num_nodes
     width = min(count + EXTRA, size)
