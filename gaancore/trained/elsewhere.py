@@ -1,6 +1,6 @@
 """Scores of a classifier on labelled nodes of a graph that it was not trained on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def labelled_nodes(data: NodeDataset | str | Path, settings: NodeSettings, nan: 
 
 
 def _read(path: Path, settings: NodeSettings, nan: Nan) -> Labelled:
-    raw = read_layout(path, settings.reading)
+    raw = read_layout(path, replace(settings.reading, needed=False))
     if raw.labels is None:
         raise DataError(f"{path}: no labels to score by; predictions need none")
     labelled = has_label(raw)
@@ -95,15 +95,21 @@ def _parts(split: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def told_of_features(
-    inputs: NodeInputs, classifier: Classifier, known: Sequence[str] | None
+    inputs: NodeInputs, classifier: Classifier, facts: Mapping[str, Any]
 ) -> NodeInputs:
     """`inputs` with the run's categories; notes say so if features can only be joined by their
-    position, and if they are far from those of the training nodes.
+    position, if they are far from those of the training nodes, and if they belong to one graph.
 
-    known : what the run calls its features.
+    facts : what the run wrote down about its data.
     """
+    known = facts.get("feature_names")
     inputs = match_categories(inputs, known)
     notes = [joined_by_position(known, inputs.feature_names)]
+    if classifier.settings.features == "spectral":
+        notes.append(
+            "warning: eigenvectors of one graph say nothing about another: only if this is the "
+            "graph of training do the outputs mean anything"
+        )
     mean, scale = classifier.mean, classifier.scale
     if inputs.features.shape[1] == mean.size:
         far = far_from_training(inputs.features, mean, scale, inputs.feature_names)

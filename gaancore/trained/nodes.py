@@ -86,8 +86,7 @@ class NodeRun(OpenedRun):
             return self._told(inputs_of(self._given(data)))
         nan = nan or self._nan_elsewhere
         s = self.settings
-        # a label and a split that the graph may lack are not looked at
-        reading = replace(s.reading, label="", split_column="")
+        reading = replace(s.reading, needed=False)
         read = read_inputs(data, self_loops=s.self_loops, nan=nan, reading=reading)
         return self._told(read)
 
@@ -97,7 +96,7 @@ class NodeRun(OpenedRun):
         return "zero" if self.settings.nan == "zero" else "error"
 
     def _told(self, inputs: NodeInputs) -> NodeInputs:
-        return told_of_features(inputs, self.classifier, self.facts.get("feature_names"))
+        return told_of_features(inputs, self.classifier, self.facts)
 
     def predictions(self, data: Data = None, *, nan: Nan | None = None) -> Predictions:
         """Everything about every node, from whole neighbourhoods. See predict, predict_proba."""

@@ -66,3 +66,26 @@ def test_the_wrong_task_is_told(refused, tmp_path):
     assert "row 0 (node id 0) has 2 labels; multi_label: True takes several" in refused(
         "info", write_npz(tmp_path), "--task", "reddit"
     )
+
+
+def test_the_label_the_split_and_the_features_can_be_chosen(gaancore, refused, tmp_path):
+    (tmp_path / "mygraph").mkdir()
+    lines = [f"{node},{'xy'[at % 2]},train,{('train', 'val', 'test')[at % 3]}"
+             for at, node in enumerate("abcdef")]  # fmt: skip
+    table = "\n".join(["id,kind,split_1,split_2", *lines])
+    (tmp_path / "mygraph" / "nodes.csv").write_text(table, encoding="utf-8")
+    (tmp_path / "mygraph" / "edges.csv").write_text("src,dst\na,b\nc,d\n", encoding="utf-8")
+    asked = ["info", "mygraph", "--label", "kind", "--split-column", "split_2"]
+    assert refused(*asked).endswith(
+        "the files have no features of the nodes; choose degree, ones or spectral, which are made "
+        "of the graph (--features), or add some to the files"
+    )
+    assert "choose one (--split-column)" in refused("info", "mygraph", "--label", "kind")
+    assert refused(*asked[:3], "sort").startswith("--label: ")
+    outcome = gaancore(*asked, "--features", "degree", "--json")
+    facts = json.loads(outcome.out)
+    assert facts["nodes_per_split"] == {"train": 2, "validation": 2, "test": 2}
+    assert facts["features"]["count"] == 1
+    assert "nodes.csv: 2 classes: x, y" in facts["notes"]
+    assert gaancore("convert", *asked[1:2], "store", *asked[2:], "--features", "ones").code == 0
+    assert json.loads(gaancore("info", "store", "--json").out)["labels"]["count"] == 2

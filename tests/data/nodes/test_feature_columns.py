@@ -127,7 +127,37 @@ def test_a_new_graph_may_have_other_categories(tmp_path):
     assert inputs.feature_names == ("color=blue", "color=green", "color=red")
     assert inputs.features[6:].tolist() == [[0, 0, 0], [0, 1, 0]]
     assert told in run.evaluate(data=named).notes
+    assert "categories" not in " ".join(run.evaluate().notes)
     other = tables("other", ["red", "blue"] * 4)
     (other / "nodes.csv").write_text((other / "nodes.csv").read_text().replace("color", "paint"))
     with pytest.raises(DataError, match="features: "):
         run.predictions(other)
+
+
+def test_a_column_that_was_chosen_as_the_label_is_no_feature_of_a_new_graph(tmp_path):
+    rows = [f"{node},{row},{'xy'[row % 2]}" for row, node in enumerate("abcdefgh")]
+    data = write_tables(tmp_path, "id,f,kind", rows)
+    options = {"label": "kind", "epochs": 2, "verbose": False, **SIZES}
+    run = gaancore.train(data, out=tmp_path / "run", **options)
+    for name, header, cut in (("with", "id,f,kind", None), ("without", "id,f", -2)):
+        (tmp_path / name).mkdir()
+        new = write_tables(tmp_path / name, header, [row[:cut] for row in rows])
+        assert run.inputs(new).feature_names == ("f",)
+        assert run.predict(new).tolist() == run.predict().tolist()
+    scores = run.evaluate(data=write_tables(tmp_path / "with", "id,f,kind", rows[:6]))
+    assert set(scores) == {"all"}
+    with pytest.raises(DataError, match="no labels to score by"):
+        run.evaluate(data=tmp_path / "without")
+
+
+def test_eigenvectors_of_another_graph_are_warned_of(tmp_path):
+    letters = "abcdefghijklmnopqrst"
+    rows = [f"{node},{row},{'xy'[row % 2]}" for row, node in enumerate(letters)]
+    data = write_tables(tmp_path, "id,f,label", rows)
+    options = {"features": "spectral", "epochs": 2, "verbose": False, **SIZES}
+    run = gaancore.train(data, out=tmp_path / "run", **options)
+    assert not any(note.startswith("warning: ") for note in run.evaluate(data=data).notes)
+    (tmp_path / "other").mkdir()
+    other = write_tables(tmp_path / "other", "id,f,label", [*rows, "u,3,x"])
+    for notes in (run.predictions(other).notes, run.evaluate(data=other).notes):
+        assert any(note.startswith("warning: eigenvectors of one graph") for note in notes)

@@ -1,6 +1,7 @@
 """Graphs as people have them: each layout written small here, and read as it was meant."""
 
 import gzip
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -362,3 +363,23 @@ def test_the_door_reads_them_too(ogb):
     dataset = gaancore.load(ogb, features="degree")
     assert dataset.feature_names == ("degree",)
     assert "2 features of the files are not used" in dataset.notes
+
+
+SHARED = Path(os.environ.get("GAANCORE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
+
+
+@pytest.mark.skipif(not (SHARED / "single-label").exists(), reason="the public graphs are not here")
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("planetoid", (2708, 10556, 1433, 7, [140, 500, 1000])),
+        ("cora_ml.npz", (2995, 16316, 2879, 7, [1498, 748, 749])),
+        ("BlogCatalog.mat", (5196, 343486, 8189, 6, [2598, 1299, 1299])),
+    ],
+)
+def test_the_public_graphs_have_the_counts_of_their_papers(name, counts):
+    """Cora as in Planetoid; Cora-ML 2,995 papers and 8,158 edges; BlogCatalog 171,743 edges."""
+    dataset = load(SHARED / "single-label" / name)
+    facts = dataset.counts()
+    names = ("num_nodes", "num_edges", "num_features", "num_classes", "nodes_per_split")
+    assert tuple(facts[name] for name in names) == counts

@@ -70,7 +70,7 @@ def read_layout(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """
     if (found := _reader(path)) is not None:
         for name in ("label", "split_column"):
-            if getattr(reading, name) and name not in TAKES.get(found.read, ()):
+            if reading.needed and getattr(reading, name) and name not in TAKES.get(found.read, ()):
                 raise SettingsError(
                     f"{name}: the files at {found.path} leave nothing to choose; leave it out"
                 )

@@ -41,7 +41,7 @@ def read_matlab(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     num_nodes = graph.num_nodes
     facts: dict[str, Any] = {"features": np.zeros((num_nodes, 0), np.float32)}
     notes = ["layout: MATLAB"]
-    if reading.label and "local_info" not in matrices:
+    if reading.needed and reading.label and "local_info" not in matrices:
         raise SettingsError(f"label: {path} has its labels in one matrix; leave it out")
     if "Attributes" in matrices:
         for key, what in (("features", "Attributes"), ("labels", "Label")):

@@ -74,7 +74,7 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         graph=_read_graph(path, arrays, num_nodes),
         features=features,
         labels=None if classes is None else classes.places,
-        split=_read_split(path, arrays, num_nodes, reading.split_column),
+        split=_read_split(path, arrays, num_nodes, reading),
         node_ids=np.arange(num_nodes),
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(path)),
         graph_ids=arrays.get("graph_id"),
@@ -119,12 +119,12 @@ def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CS
 
 
 def _read_split(
-    path: Path, arrays: dict[str, np.ndarray], num_nodes: int, chosen: str
+    path: Path, arrays: dict[str, np.ndarray], num_nodes: int, reading: Reading
 ) -> np.ndarray | None:
     if "split" in arrays:
-        return chosen_split(path, "split", arrays["split"], chosen)
+        return chosen_split(path, "split", arrays["split"], reading)
     if masks := {name: arrays[name] for name in MASKS if name in arrays}:
-        one = {name: chosen_split(path, name, mask, chosen) for name, mask in masks.items()}
+        one = {name: chosen_split(path, name, mask, reading) for name, mask in masks.items()}
         return split_of_masks(path, one, num_nodes)
     lists = {name: arrays[name] for name in LISTS if name in arrays}
     return split_of_lists(path, lists, num_nodes) if lists else None

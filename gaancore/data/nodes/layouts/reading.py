@@ -17,6 +17,8 @@ class Reading:
     split_column : the column or the number of the split, where files have several; "" for the
                    usual name.
     features     : those of the `file`, or what stands for them: see `with_features`.
+    needed       : whether what is chosen must be there. If not, as for a graph to predict on, a
+                   chosen column is no feature where it is there, and is not missed where it is not.
     Raises SettingsError for a value that is not one of these.
 
     >>> import numpy as np
@@ -30,6 +32,7 @@ class Reading:
     label: str = ""
     split_column: str = ""
     features: MadeFeatures = "file"
+    needed: bool = True
 
     def __post_init__(self) -> None:
         expect_choice("unknown_edges", self.unknown_edges, get_args(UnknownEdges))

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
+from gaancore.data.nodes.layouts.reading import Reading
 from gaancore.errors import DataError
 
 PARTS = {"train": TRAIN, "val": VALIDATION, "valid": VALIDATION, "test": TEST}
@@ -31,14 +32,16 @@ def split_names(path: Path, names: Iterable[str]) -> list[str]:
     return found[0] if found else []
 
 
-def chosen_split(path: Path, name: str, array: np.ndarray, column: str) -> np.ndarray:
+def chosen_split(path: Path, name: str, array: np.ndarray, reading: Reading) -> np.ndarray:
     """One of several splits (N, S), by its number from 0 on; (N,) and (N, 1) are but one.
 
-    Raises DataError unless `column` is such a number.
+    Raises DataError unless `reading` chooses such a number; where none is needed, the first does.
     """
     if array.ndim != 2 or array.shape[1] == 1:
         return array[:, 0] if array.ndim == 2 else array
-    count = array.shape[1]
+    count, column = array.shape[1], reading.split_column
+    if not reading.needed:
+        return array[:, 0]
     if not (column.isdecimal() and int(column) < count):
         raise DataError(
             f"{path}: {name}: {count:,} splits; choose one by its number, 0 to {count - 1} "

@@ -143,6 +143,9 @@ def _sort_columns(table: NamedTable, reading: Reading) -> _Columns:
     chosen = {CLASS: reading.label.lower(), SPLIT: reading.split_column.lower()}
     for kind, name in chosen.items():
         if name and name not in map(str.lower, table.columns):
+            if not reading.needed:
+                chosen[kind] = ""
+                continue
             argument = "label" if kind == CLASS else "split_column"
             raise DataError(
                 f"{argument}: {table.path} has no column {name!r}; there are "
@@ -168,6 +171,8 @@ def _sort_columns(table: NamedTable, reading: Reading) -> _Columns:
             columns.texts[kind] = at
         elif kind in MASKS:
             columns.masks[kind] = at
+        elif is_split and not reading.needed:
+            columns.unused.append(name)
         elif is_split:
             raise DataError(
                 f"{table.path}: column {name}: one of several splits; choose one (split_column)"

@@ -51,7 +51,7 @@ def read_ogb(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if files[FEATURES].is_file():
         features = _table(files[FEATURES])
     labels = _table(files[LABELS]) if files[LABELS].is_file() else None
-    split, said = _read_split(raw.parent / "split", num_nodes, reading.split_column)
+    split, said = _read_split(raw.parent / "split", num_nodes, reading)
     with naming_file(str(files[EDGES])):
         graph = ArcList(edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64), num_nodes)
     known = {file for name in READ for file in (name, f"{name}.gz")}
@@ -90,11 +90,14 @@ def _table(path: Path) -> np.ndarray:
 
 
 def _read_split(
-    folder: Path, num_nodes: int, chosen: str
+    folder: Path, num_nodes: int, reading: Reading
 ) -> tuple[np.ndarray | None, tuple[str, ...]]:
     """The split in one of the folders in `split`, and what to say about it."""
     schemes = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     names = [path.name for path in schemes]
+    chosen = reading.split_column
+    if not reading.needed and (chosen not in names if chosen else len(names) > 1):
+        return None, ()
     if chosen and chosen not in names:
         raise DataError(
             f"split_column: {folder} has no split {chosen!r}, but {', '.join(names) or 'none'}"
