@@ -126,9 +126,6 @@ def read_csv_rows(
                 if cells:
                     blank = False
                     yield line, [cell.strip() for cell in cells]
-        except UnicodeDecodeError:
-            _expect_utf8(path)
-            raise
         except csv.Error as error:
             raise DataError(
                 f"{path}: line {line + 1}: {error}; is a quote open, or text behind one? "
@@ -142,13 +139,18 @@ def read_csv_rows(
 def open_text(path: Path) -> Iterator[IO[str]]:
     """UTF-8 text, unpacked as it is read if the file is a `.gz`; ends of lines stay.
 
-    Raises DataError if the file is missing, or if it ends or is damaged inside a `.gz`.
+    Raises DataError if the file is missing, if it ends or is damaged inside a `.gz`, and naming the
+    line where what is read of it is not such text.
     """
     expect_file(path)
-    packed = path.suffix.lower() == ".gz"
+    unpack = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as text:
-            yield text
+        with unpack(path, "rt", encoding="utf-8-sig", newline="") as text:
+            try:
+                yield text
+            except UnicodeDecodeError:
+                _expect_utf8(path)
+                raise
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(_damage(path, ".gz file", str(error))) from error
 

@@ -1,7 +1,6 @@
 """Graphs as people have them: each layout written small here, and read as it was meant."""
 
 import gzip
-import os
 import pickle
 import sys
 from pathlib import Path
@@ -99,6 +98,7 @@ def test_planetoids_pieces_are_put_in_the_order_of_the_nodes(planetoid):
     [
         ("test.index", b"8\nsix\n", "line 2: 'six' is not the number of a node"),
         ("test.index", b"8\n8\n", "a node is named twice"),
+        ("test.index", b"8\n\xe9\n", "line 2: not UTF-8 text"),
         ("test.index", b"8\n", "2 rows, but 1 numbers in test.index"),
         ("test.index", b"8\n2\n", "test nodes are numbered behind the 5 rows of allx"),
         ("test.index", b"8\n99999999\n", "node 99,999,999, where the files have features of 7"),
@@ -267,6 +267,8 @@ def test_one_of_ogbs_splits_is_chosen_by_name(ogb):
         ("raw/edge", "0,1\n2\n", "line 2 has 1 cells, the first 2"),
         ("raw/node-feat", "1,2\n3,4\n", "node-feat.csv.gz: features: expected 4 rows"),
         ("raw/num-node-list", "4\n3\n", "2 graphs; expected one"),
+        ("raw/num-node-list", "nan\n", "nan is no number of nodes"),
+        ("raw/num-node-list", "99999999999\n", "99,999,999,999 nodes, but the files hold but 4"),
         ("split/time/test", "1\n9\n", "test_idx: 9 at place 1"),
         ("split/time/test", "1\n2\n", "node 2 is in both valid_idx and test_idx"),
     ],
@@ -281,6 +283,9 @@ def test_a_packed_file_that_is_cut_off_is_refused(ogb):
     path = ogb / "raw" / "node-feat.csv.gz"
     path.write_bytes(gzip.compress(bytes(range(48, 58)) * 5000)[:-9])
     with pytest.raises(DataError, match=r"node-feat.csv.gz: "):
+        load(ogb)
+    path.write_bytes(gzip.compress(b"1,\xe9\n" * 5000)[:-9] + bytes(8))
+    with pytest.raises(DataError, match=r"line 1: not UTF-8 text|not a readable .gz file"):
         load(ogb)
     path.write_bytes(b"not gzip")
     with pytest.raises(DataError, match=r"not a readable .gz file"):
@@ -365,10 +370,6 @@ def test_the_door_reads_them_too(ogb):
     assert "2 features of the files are not used" in dataset.notes
 
 
-SHARED = Path(os.environ.get("GAANCORE_SHARED_DATA", Path(__file__).parents[4] / "shared" / "data"))
-
-
-@pytest.mark.skipif(not (SHARED / "single-label").exists(), reason="the public graphs are not here")
 @pytest.mark.parametrize(
     ("name", "counts"),
     [
@@ -377,9 +378,9 @@ SHARED = Path(os.environ.get("GAANCORE_SHARED_DATA", Path(__file__).parents[4] /
         ("BlogCatalog.mat", (5196, 343486, 8189, 6, [2598, 1299, 1299])),
     ],
 )
-def test_the_public_graphs_have_the_counts_of_their_papers(name, counts):
+def test_the_public_graphs_have_the_counts_of_their_papers(shared_data, name, counts):
     """Cora as in Planetoid; Cora-ML 2,995 papers and 8,158 edges; BlogCatalog 171,743 edges."""
-    dataset = load(SHARED / "single-label" / name)
+    dataset = load(shared_data / "single-label" / name)
     facts = dataset.counts()
     names = ("num_nodes", "num_edges", "num_features", "num_classes", "nodes_per_split")
     assert tuple(facts[name] for name in names) == counts

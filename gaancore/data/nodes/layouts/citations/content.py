@@ -64,13 +64,10 @@ def read_content(content: Path, reading: Reading = AS_IT_IS) -> RawDataset:
 
 def split_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """(line number from 1, cells) of each line that has any and is no comment (`#` or `%`)."""
-    try:
-        with open_text(path) as lines:
-            for number, line in enumerate(lines, 1):
-                if line[:1] not in "#%" and (cells := line.replace(",", " ").split()):
-                    yield number, cells
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, 1):
+            if line[:1] not in "#%" and (cells := line.replace(",", " ").split()):
+                yield number, cells
 
 
 def ends_of(path: Path, line: int, cells: list[str]) -> tuple[str, str]:

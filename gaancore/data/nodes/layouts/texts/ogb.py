@@ -26,6 +26,7 @@ from gaancore.graph import ArcList
 
 EDGES, FEATURES, LABELS, COUNT = "edge.csv", "node-feat.csv", "node-label.csv", "num-node-list.csv"
 PARTS = ("train", "valid", "test")
+MOST_A_EDGE = 1_000  # nodes, where files have neither features nor labels of them
 READ = (EDGES, FEATURES, LABELS, COUNT, "num-edge-list.csv")
 
 
@@ -43,7 +44,7 @@ def read_ogb(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         raise DataError(
             f"{files[COUNT]}: {counts.size:,} graphs; expected one, whose nodes have labels"
         )
-    num_nodes = int(counts[0, 0])
+    num_nodes = _count(files[COUNT], counts[0, 0])
     edges = _table(files[EDGES])
     if edges.shape[1] != 2:
         raise DataError(f"{files[EDGES]}: {edges.shape[1]:,} columns; expected two, of nodes")
@@ -51,6 +52,9 @@ def read_ogb(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if files[FEATURES].is_file():
         features = _table(files[FEATURES])
     labels = _table(files[LABELS]) if files[LABELS].is_file() else None
+    rows = len(edges) * MOST_A_EDGE if labels is None else len(labels)
+    if num_nodes > rows:  # before memory is taken for so many
+        raise DataError(f"{files[COUNT]}: {num_nodes:,} nodes, but the files hold but {rows:,}")
     split, said = _read_split(raw.parent / "split", num_nodes, reading)
     with naming_file(str(files[EDGES])):
         graph = ArcList(edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64), num_nodes)
@@ -70,6 +74,12 @@ def read_ogb(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         },
         notes=("layout: OGB", *said, *([f"not used: {', '.join(unused)}"] if unused else [])),
     )
+
+
+def _count(path: Path, number: float) -> int:
+    if not (number >= 1 and number % 1 == 0):
+        raise DataError(f"{path}: {number:g} is no number of nodes")
+    return int(number)
 
 
 def _raw(folder: Path) -> Path:
