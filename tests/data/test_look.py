@@ -181,6 +181,13 @@ SHARED = {
     "ppi-toy": "nodes",
     "ppi6.npz": "nodes",
     "single-label/BlogCatalog.mat": "nodes",
+    "single-label/cora_ml.npz": "nodes",
+    "single-label/planetoid": "nodes",
+    "single-label/planetoid/ind.cora": "nodes",
+    "cases/graphs/cora_small": "nodes",
+    "cases/graphs/karate.edgelist": "nodes",
+    "cases/graphs/karate.gml": "nodes",
+    "cases/graphs/karate.graphml": "nodes",
     "cases/csv_labels/base": "nodes",
     "cases/umlauts": "nodes",
     "cases/npz/no_val.npz": "nodes",
@@ -207,7 +214,8 @@ def test_public_files_are_what_they_are(place, shared_data):
 
 
 @pytest.mark.parametrize(
-    "place", ["reddit-labels", "cases/graphs/stgcn_adj.npz", "single-label/planetoid"]
+    "place",
+    ["reddit-labels", "cases/graphs/stgcn_adj.npz", "cases/graphs/adj_mx_protocol0_crlf.pkl"],
 )
 def test_public_files_of_neither_are_refused(place, shared_data):
     if not (shared_data / place).exists():
