@@ -30,8 +30,9 @@ from .show import Display
 @click.option(
     "--data",
     metavar="PATH",
-    help="A folder (a public layout, nodes.csv and edges.csv, or what convert wrote), GraphSAGE "
-    "prefix, .npz or .mat file; for traffic a folder or a file of speeds.  "
+    help="A folder (nodes.csv and edges.csv, a public layout, or what convert wrote), a GraphSAGE "
+    "or Planetoid prefix, or a file (.npz, .mat, .graphml, ...); for traffic a folder or a file of "
+    "speeds.  "
     "[default: $GAANCORE_DATA/TASK or ~/.local/share/gaancore/TASK, else built-in synthetic data]",
 )
 @click.option(

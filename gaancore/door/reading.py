@@ -30,8 +30,8 @@ def load(
 ) -> NodeDataset | TrafficDataset:
     """The data at `path`, in any layout, as training reads them: a graph or speeds of sensors.
 
-    path : a folder (a public layout, nodes.csv and edges.csv, or a converted one), a GraphSAGE
-           prefix, an .npz or .mat file; for traffic a folder or a file of speeds. `~` is expanded.
+    path : a folder in any layout or a converted one, a prefix of GraphSAGE's or Planetoid's files,
+           or a file; for traffic a folder or a file of speeds. `~` is expanded.
     task : `ppi`, `reddit`, `metr-la`, `labels`, `classes` or `forecast`, whose way of reading is
            followed; by default what fits the data.
 

@@ -12,6 +12,7 @@ from gaancore.data.nodes.labels import (
     Labels,
     are_numbers,
     check_labels,
+    listed,
     name_classes,
     without_label,
 )
@@ -36,6 +37,7 @@ class RawDataset:
     class_names, feature_names : of the classes from 0 on, or of the C labels, and of the F
                  features, if the files have names for them.
     sources    : the file that each of features, labels, split (and graph_ids) is from.
+    columns    : of a table, those that are features, of which one can be chosen as the label.
     """
 
     path: str | None
@@ -48,6 +50,7 @@ class RawDataset:
     graph_ids: np.ndarray | None = None
     class_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
+    columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -126,9 +129,12 @@ def settle_targets(
     split if `unflagged` says so, and if there is nothing to learn from.
     """
     if raw.labels is None:
+        choose = ""
+        if raw.columns:
+            choose = f"if one of {listed(raw.columns)} is one, choose it (label); or "
         raise DataError(
-            f"{raw.path}: no labels, which training and scores need; predict with a trained model "
-            "instead: that needs none"
+            f"{raw.path}: no labels, which training and scores need; {choose}"
+            "predict with a trained model instead: that needs none"
         )
     split, notes = _settle_split(raw, unflagged)
     values = _without_unflagged(raw.labels, split)

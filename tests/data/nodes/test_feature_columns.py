@@ -161,3 +161,25 @@ def test_eigenvectors_of_another_graph_are_warned_of(tmp_path):
     other = write_tables(tmp_path / "other", "id,f,label", [*rows, "u,3,x"])
     for notes in (run.predictions(other).notes, run.evaluate(data=other).notes):
         assert any(note.startswith("warning: eigenvectors of one graph") for note in notes)
+
+
+@pytest.mark.parametrize("name", ["friends.edgelist", "edges.txt", "a.edges.gz"])
+def test_a_list_of_edges_may_stand_beside_nodes_csv(name, tmp_path):
+    write_tables(tmp_path, "id,f,label", ["a,1,x", "b,2,y", "c,3,x", "d,4,y"])
+    (tmp_path / "edges.csv").unlink()
+    text = b"# comment\na b\nc\td\n"
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    dataset = load(tmp_path)
+    assert dataset.graph.indices.tolist() == [1, 0, 3, 2]
+    assert f"layout: nodes.csv and {name}" in dataset.notes
+    lost = text + b"a e\n"
+    (tmp_path / name).write_bytes(gzip.compress(lost) if name.endswith(".gz") else lost)
+    with pytest.raises(DataError, match="line 4: 1 of 3 edges name 1 ids that no node of nodes"):
+        load(tmp_path)
+    assert load(tmp_path, reading=Reading("drop")).num_edges == 4
+
+
+def test_a_table_without_a_label_says_which_columns_could_be_one(tmp_path):
+    path = write_tables(tmp_path, "id,f,kind", ["a,1,x", "b,2,y", "c,3,x", "d,4,y"])
+    with pytest.raises(DataError, match=r"if one of f, kind is one, choose it"):
+        load(path)

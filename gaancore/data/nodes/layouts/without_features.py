@@ -12,7 +12,7 @@ from gaancore.graph import CSRGraph
 from gaancore.seeding import generator
 
 VECTORS, EXTRA = 16, 8  # eigenvectors, and columns more that make them come out sooner
-MOST_ROUNDS, CLOSE, SHIFT = 300, 1e-7, 1.25
+MOST_ROUNDS, CLOSE, SHIFT = 100, 1e-6, 1.25
 
 
 def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:

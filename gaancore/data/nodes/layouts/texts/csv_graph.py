@@ -7,6 +7,7 @@ nodes.csv : `id` (or `node_id`, or `node`), any text or numbers, and a column fo
     <NA>, -1 or -100 is none.
 edges.csv : `src dst`, `source target` or `from to`, ids of nodes.csv.
 
+In place of edges.csv there may be one list of edges, as in edge_list.py.
 Columns may be in any order and the case of these names does not count; every other column of
 nodes.csv is a feature. Ids are compared as they are written, without the space around them. Cells
 are separated by commas, semicolons or tabs. Either file may be packed: `nodes.csv.gz`.
@@ -19,8 +20,10 @@ import numpy as np
 from gaancore.data.files.joined_edges import join_edges
 from gaancore.data.files.named_table import END_NAMES, open_named_table
 from gaancore.data.files.text_array import text_array
+from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import read_csv_nodes
+from gaancore.data.nodes.layouts.texts.edge_list import bare, edge_lists
 from gaancore.data.nodes.make import RawDataset
 from gaancore.graph import ArcList
 
@@ -33,10 +36,11 @@ def read_csv_graph(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     Raises DataError, naming the file and the line, for a missing or damaged file, for repeated ids,
     and for ids that no node has.
     """
-    nodes_file, edges_file = either(folder, NODES), either(folder, EDGES)
+    nodes_file, edges_file = either(folder, NODES), _edges_file(folder)
     nodes = read_csv_nodes(nodes_file, reading)
     drop = reading.unknown_edges == "drop"
-    src, dst, notes = _read_edges(edges_file, nodes.rows, drop)
+    read = _read_edges if _is_table(edges_file) else _read_list
+    src, dst, notes = read(edges_file, nodes.rows, drop)
     return RawDataset(
         path=str(folder),
         graph=ArcList(src, dst, len(nodes.rows)),
@@ -48,6 +52,7 @@ def read_csv_graph(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         graph_ids=nodes.graph_ids,
         class_names=nodes.class_names,
         feature_names=nodes.feature_names,
+        columns=nodes.columns,
         notes=(f"layout: {nodes_file.name} and {edges_file.name}", *nodes.notes, *notes),
     )
 
@@ -56,6 +61,26 @@ def either(folder: Path, name: str) -> Path:
     """The file of that name, or its `.gz` if only that is there."""
     packed = folder / f"{name}.gz"
     return packed if packed.exists() and not (folder / name).exists() else folder / name
+
+
+def _is_table(path: Path) -> bool:
+    """Whether edges are in a table, and not in a list without a header."""
+    return bare(path).suffix.lower() == ".csv"
+
+
+def _edges_file(folder: Path) -> Path:
+    """edges.csv, or the one list of edges that a folder without it has."""
+    table = either(folder, EDGES)
+    lists = [] if table.exists() else edge_lists(folder)
+    return lists[0] if len(lists) == 1 else table
+
+
+def _read_list(
+    path: Path, rows: dict[str, int], drop: bool
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """The rows of nodes.csv at the two ends of each line of a list of edges, and what to say."""
+    pairs = ((line, ends_of(path, line, cells)) for line, cells in split_lines(path))
+    return join_edges(path, pairs, rows, NODES, drop=drop)
 
 
 def _read_edges(

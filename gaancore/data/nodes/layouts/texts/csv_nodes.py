@@ -46,6 +46,7 @@ class CsvNodes:
                 None if no node has a class.
     split     : (N,) int8, -1 where a node is in no part; None if no node has one.
     graph_ids : (N,) int64, or None.
+    columns   : the names of those that are features.
     """
 
     rows: dict[str, int]
@@ -55,6 +56,7 @@ class CsvNodes:
     feature_names: tuple[str, ...]
     split: np.ndarray | None
     graph_ids: np.ndarray | None
+    columns: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -131,6 +133,7 @@ def read_nodes(table: NamedTable, reading: Reading) -> CsvNodes:
         feature_names=feature_names,
         split=None if split is None or (split == UNFLAGGED).all() else split,
         graph_ids=_graph_ids(path, lines, texts[GRAPH_ID]) if GRAPH_ID in texts else None,
+        columns=tuple(columns.features),
         notes=(*table.notes, *(f"{path.name}: {note}" for note in said)),
     )
 

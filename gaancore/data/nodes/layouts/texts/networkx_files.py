@@ -75,6 +75,7 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         graph_ids=nodes.graph_ids,
         class_names=nodes.class_names,
         feature_names=nodes.feature_names,
+        columns=nodes.columns,
         notes=(f"layout: {path.name}, read by networkx", *nodes.notes, *notes),
     )
 
