@@ -10,7 +10,7 @@ from gaancore.data.nodes.inputs import NodeInputs, make_inputs
 from gaancore.data.nodes.labels import spelling_notes
 from gaancore.data.nodes.make import RawDataset, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
-from gaancore.data.nodes.split import Shares, with_random_split
+from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.door.values import as_array, coded_labels, column_names, name_array, split_array
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import ArcList, CSRGraph, SelfLoops
@@ -78,8 +78,8 @@ def made(
         if nan == "mean":
             raise SettingsError(f"{where}: nan: without labels no nodes are trained on; take zero")
         return make_inputs(fill_missing(raw, nan), self_loops=self_loops)
-    if raw.split is None:
-        raw = with_random_split(raw, split_shares, seed=split_seed)
+    draw = with_random_split if raw.split is None else with_drawn_validation
+    raw = draw(raw, split_shares, seed=split_seed)
     return make_dataset(
         fill_missing(raw, nan),
         name="graph",

@@ -27,6 +27,8 @@ READING = (
     "unflagged",
     "nan",
     "unknown_edges",
+    "label",
+    "split_column",
     "split_shares",
     "split_seed",
     "graph",
@@ -153,7 +155,8 @@ def _layers(data: Any, config: Any, settings: dict[str, Any]) -> list[Layer]:
         layers.append((str(config), read_config(os.fspath(config))))
     layers.append(("train", settings))
     if data is not None and not isinstance(data, str | os.PathLike):
-        late = [name for name in READING if name in settings]
+        of_nodes = ("features",) if isinstance(data, NodeDataset | NodeInputs) else ()
+        late = [name for name in (*READING, *of_nodes) if name in settings]
         if late:
             raise SettingsError(
                 f"train: {late[0]}: these data are read already; give it where they are made"

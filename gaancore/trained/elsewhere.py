@@ -48,6 +48,7 @@ def labelled_nodes(data: NodeDataset | str | Path, settings: NodeSettings, nan: 
         source = user_path(data)
         if not is_store(source):
             return _read(source, settings, nan)
+        replace(settings.reading, needed=False).expect_of_store(source)
         store = open_store(source)
         data = replace(store, graph=store.graph.self_loops(settings.self_loops))
     if data.multi_label != settings.multi_label:

@@ -7,6 +7,7 @@ import numpy as np
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.errors import ShapeError, expect_choice
 from gaancore.kernels.cpu.gather import gather_rows
+from gaancore.system.mapped import forget_pages
 
 Normalize = Literal["none", "standard"]
 ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
@@ -100,6 +101,7 @@ def far_from_training(
     beyond, total, squares = np.zeros((3, mean.size))
     for start in range(0, count, ROWS_AT_A_TIME):
         part = (np.asarray(features[start : start + ROWS_AT_A_TIME], np.float64) - mean) / scale
+        forget_pages(features)
         beyond += (np.abs(part) > FAR).sum(axis=0)
         total += part.sum(axis=0)
         squares += (part**2).sum(axis=0)

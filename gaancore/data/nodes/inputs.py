@@ -119,6 +119,7 @@ def read_inputs(
     """
     source = user_path(path)
     if is_store(source):
+        reading.expect_of_store(source)
         store = inputs_of(open_store(source))
         return replace(store, graph=store.graph.self_loops(self_loops))
     raw = read_layout(source, reading)

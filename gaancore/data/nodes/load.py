@@ -70,6 +70,7 @@ def load_nodes(
             unflagged=unflagged,
         )
         return replace(made, notes=(*made.notes, *split_notes(made.split)))
+    reading.expect_of_store(source)
     dataset = open_store(source)
     if multi_label is not None and dataset.multi_label != multi_label:
         has, other = ("one class", False) if multi_label else ("several labels", True)

@@ -48,25 +48,20 @@ def with_drawn_validation(raw: RawDataset, shares: Shares, *, seed: int) -> RawD
     """`raw` with a part of its labelled training nodes as validation, if its split has none.
 
     shares : the first two say which part: (60, 20, 20) makes validation nodes of 20 in 80.
-    A note says how many. The same seed draws the same ones.
-    Raises SettingsError if a part would be empty, or for a share that is not positive.
+    A note says how many. The same seed draws the same ones. Where too few have a label, `raw`
+    stays as it is. Raises SettingsError for a share that is not positive.
     """
     if raw.split is None or raw.split.dtype.kind not in "iu" or (raw.split == VALIDATION).any():
         return raw
     train = np.flatnonzero((raw.split == TRAIN) & has_label(raw))
-    if not train.size:
-        return raw  # which is refused elsewhere
     _expect_shares(shares)
     count = round(train.size * shares[1] / (shares[0] + shares[1]))
     if not 0 < count < train.size:
-        raise SettingsError(
-            f"split_shares: the files name no validation nodes, and of {train.size} labelled "
-            "training nodes a part that is drawn would be empty; mark some as validation"
-        )
+        return raw
     split = raw.split.astype(np.int64)
     split[generator(seed, "validation part").permutation(train)[:count]] = VALIDATION
     note = (
-        f"no validation nodes in the files: {count:,} of {train.size:,} labelled training nodes "
+        f"no validation nodes in the split: {count:,} of {train.size:,} labelled training nodes "
         f"drawn with seed {seed}, to choose the weights by"
     )
     return replace(raw, split=split, notes=(*raw.notes, note))

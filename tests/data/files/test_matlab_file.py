@@ -17,7 +17,8 @@ NAMES = ("Network", "Attributes", "Label")
 
 
 def test_dense_and_sparse_matrices_come_back(tmp_path):
-    found = read_matlab_file(write_matlab(tmp_path), NAMES)
+    found, others = read_matlab_file(write_matlab(tmp_path, Extra=np.eye(2)), NAMES)
+    assert others == ("Extra",)
     assert sorted(zip(found["Network"].row, found["Network"].col, strict=True)) == sorted(ARCS)
     assert found["Network"].shape == (6, 6)
     np.testing.assert_array_equal(found["Attributes"].toarray(), FEATURES)

@@ -21,12 +21,13 @@ from small_files import (
     write_reddit,
 )
 
+import gaancore
 from gaancore.data import NodeDataset, load_nodes, open_store
 from gaancore.data.nodes.labels import check_labels, code_classes
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.split import with_drawn_validation
 from gaancore.data.nodes.store.convert import write_store
-from gaancore.errors import DataError, SettingsError
+from gaancore.errors import DataError
 
 SHARES = (60, 20, 20)
 
@@ -243,7 +244,7 @@ def test_validation_nodes_are_drawn_where_the_split_has_none(layout, tmp_path):
     assert np.bincount(drawn.split + 1).tolist() == [1, 3, 1, 1]
     assert drawn.split[[2, 4, 5]].tolist() == [0, 2, -1]
     assert drawn.notes[-1] == (
-        "no validation nodes in the files: 1 of 3 labelled training nodes drawn with seed 3, to "
+        "no validation nodes in the split: 1 of 3 labelled training nodes drawn with seed 3, to "
         "choose the weights by"
     )
     again = with_drawn_validation(raw, SHARES, seed=3)
@@ -253,8 +254,16 @@ def test_validation_nodes_are_drawn_where_the_split_has_none(layout, tmp_path):
 
 def test_where_too_few_nodes_are_there_to_draw_from_it_is_said(tmp_path):
     path = write_npz(tmp_path, split=np.array([0, 2, 2, 2, 2, 2]))
-    with pytest.raises(SettingsError, match="no validation nodes, and of 1 labelled training"):
-        load(path)
+    told = load(path)
+    assert told.split.tolist() == [0, 2, 2, 2, 2, 2]
+    assert any(note.startswith("no validation nodes, by which") for note in told.notes)
+
+
+def test_validation_nodes_are_drawn_from_memory_too():
+    split = ["train"] * 8 + ["test"] * 4
+    data = gaancore.from_scipy(np.eye(12), np.eye(12), ["a", "b"] * 6, split)
+    assert np.bincount(data.split).tolist() == [6, 2, 4]
+    assert any(note.startswith("no validation nodes in the split: 2 of 8") for note in data.notes)
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20))

@@ -295,13 +295,14 @@ def test_a_packed_file_that_is_cut_off_is_refused(ogb):
 def test_the_groups_of_node2vec_are_several_labels(tmp_path):
     network = sparse.csc_array(([1.0, 1.0], ([0, 1], [1, 2])), shape=(4, 4))
     group = sparse.csc_array(np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], float))
-    savemat(tmp_path / "toy.mat", {"network": network, "group": group})
+    savemat(tmp_path / "toy.mat", {"network": network, "group": group, "year": np.ones(3)})
     with pytest.raises(
         DataError, match="no features of the nodes; choose degree, ones or spectral"
     ):
         load(tmp_path / "toy.mat")
     dataset = load(tmp_path / "toy.mat", reading=Reading(features="degree"))
     assert dataset.labels.tolist() == group.toarray().tolist()
+    assert "matrices not used: year" in dataset.notes
     assert arcs(dataset) == both_ways(("0", "1"), ("1", "2"))
 
 

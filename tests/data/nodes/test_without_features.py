@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from small_files import write_npz
 
+import gaancore
 from gaancore.data import Reading, load_nodes
+from gaancore.data.nodes.inputs import read_inputs
+from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.without_features import leading_eigenvectors
+from gaancore.data.nodes.store.convert import write_store
 from gaancore.errors import SettingsError
 from gaancore.graph import CSRGraph
 
@@ -62,3 +66,16 @@ def test_degrees_and_ones_are_counted_on_the_graph_without_loops(tmp_path):
     assert spectral.features.shape == (6, 6)
     with pytest.raises(SettingsError, match="features: expected one of file, degree, ones, spectr"):
         Reading(features="random")
+
+
+def test_what_a_store_or_data_in_memory_has_settled_is_not_chosen_again(tmp_path):
+    write_store(read_layout(write_npz(tmp_path)), tmp_path / "store", name="mine")
+    for name, value in (("features", "ones"), ("label", "y"), ("split_column", "1")):
+        with pytest.raises(SettingsError, match=f"{name}: .*store is a store, in which this is"):
+            load_nodes(tmp_path / "store", name="mine", reading=Reading(**{name: value}))
+        data = load_nodes(tmp_path / "store", name="mine")
+        with pytest.raises(SettingsError, match=f"train: {name}: these data are read already"):
+            gaancore.train(data, **{name: value})
+    assert read_inputs(tmp_path / "store", reading=Reading(label="y", needed=False)).path
+    with pytest.raises(SettingsError, match="features: "):
+        read_inputs(tmp_path / "store", reading=Reading(features="ones", needed=False))

@@ -4,7 +4,8 @@
 
 Each matrix of numbers is written to FOLDER as `.npy` files: NAME.npy, or NAME.row.npy,
 NAME.col.npy and NAME.data.npy of a sparse one. One JSON object on standard output says what there
-is. Nothing of this package is imported here, so that the process starts quickly.
+is, and what the file has besides. Nothing of this package is imported here, so that the process
+starts quickly.
 """
 
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
+from scipy.io import loadmat, whosmat
 
 MARGIN = 512 << 20  # bytes for any file
 INFLATED = 1000  # zlib makes at most so many bytes of one
@@ -52,10 +53,12 @@ def main(path: str, folder: str, *names: str) -> None:
     found: dict[str, Any]
     try:
         limit_memory(os.stat(path).st_size)
+        others = sorted({name for name, *_ in whosmat(path)} - {*names})
         variables = loadmat(path, variable_names=names)
-        found = {
+        matrices = {
             name: write(Path(folder), name, variables[name]) for name in names if name in variables
         }
+        found = {"matrices": matrices, "others": others}
     except NotImplementedError:
         found = {"error": "MATLAB 7.3's format; save it with the option -v7"}
     except Exception as error:  # a damaged file makes SciPy raise nearly anything

@@ -19,17 +19,22 @@ from gaancore.errors import DataError
 SECONDS, BYTES_PER_SECOND = 60.0, 1_000_000  # that reading may take
 
 
-def read_matlab_file(path: Path, *choices: tuple[str, ...]) -> dict[str, Any]:
-    """The matrices of numbers, dense or sparse, by name: those of the first choice of names that
-    the file has all of, else of the first choice.
+def read_matlab_file(
+    path: Path, *choices: tuple[str, ...]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The matrices of numbers, dense or sparse, by name, and the names of what else there is.
+
+    choices : the matrices are those of the first choice of names that the file has all of, else of
+              the first choice.
 
     Raises DataError if the file is missing or damaged, if reading it needs more memory or time than
     a file of its size can, and if a name is missing or no matrix of numbers.
     """
     with refusing_damage(path, "MATLAB file"), tempfile.TemporaryDirectory() as folder:
-        found = _facts(path, folder, tuple(name for choice in choices for name in choice))
-        if "error" in found:
-            raise ValueError(found["error"])
+        told = _facts(path, folder, tuple(name for choice in choices for name in choice))
+        if "error" in told:
+            raise ValueError(told["error"])
+        found = told["matrices"]
         names = next((choice for choice in choices if {*choice} <= found.keys()), choices[0])
         matrices = {
             name: _matrix(Path(folder), name, found[name]) for name in names if name in found
@@ -43,7 +48,8 @@ def read_matlab_file(path: Path, *choices: tuple[str, ...]) -> dict[str, Any]:
                 f"{path}: {name}: expected a matrix of numbers, {what}; a file of this layout has "
                 f"the matrices {layouts}"
             )
-    return matrices
+    others = {*found, *told["others"]} - {*names}
+    return matrices, tuple(sorted(others))
 
 
 def _facts(path: Path, folder: str, names: tuple[str, ...]) -> dict[str, Any]:

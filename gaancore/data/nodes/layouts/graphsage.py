@@ -13,6 +13,7 @@ import numpy as np
 from gaancore.data.files.arrays import read_npy
 from gaancore.data.files.node_link import read_node_link
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
+from gaancore.data.nodes.labels import listed
 from gaancore.data.nodes.layouts.class_map import read_class_map
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
@@ -49,8 +50,14 @@ def read_graphsage(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
             "split": str(paths["G.json"]),
         },
         class_names=classes.names or None,
-        notes=("layout: GraphSAGE", *document.notes, *classes.notes),
+        notes=("layout: GraphSAGE", *document.notes, *_unused(document.nodes), *classes.notes),
     )
+
+
+def _unused(nodes: list[dict[str, Any]]) -> tuple[str, ...]:
+    """A note on attributes of nodes that are not used."""
+    names = sorted({name for node in nodes for name in node} - {"id", "val", "test"})
+    return (f"attributes of nodes not used: {listed(names)}",) if names else ()
 
 
 def _read_rows(path: Path, ids: list[str], num_rows: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from gaancore.data.files.matlab.reader import read_matlab_file
 from gaancore.data.nodes.checks import dense_rows, naming_file
+from gaancore.data.nodes.labels import listed
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError, SettingsError
@@ -33,14 +34,14 @@ PEOPLE = ("status", "gender", "major", "second_major", "dorm", "year", "high_sch
 def read_matlab(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """Read the layout. Raises DataError for a damaged file, or one without these matrices,
     SettingsError for a label that is none of its columns."""
-    matrices = read_matlab_file(path, ATTRIBUTED, GROUPS, UNIVERSITY)
+    matrices, others = read_matlab_file(path, ATTRIBUTED, GROUPS, UNIVERSITY)
     name = next(name for name in ("Network", "network", "A") if name in matrices)
     network = matrices[name]
     with naming_file(f"{path}: {name}"):
         graph = CSRGraph.from_scipy(sparse.csr_array(network), duplicates="keep")
     num_nodes = graph.num_nodes
     facts: dict[str, Any] = {"features": np.zeros((num_nodes, 0), np.float32)}
-    notes = ["layout: MATLAB"]
+    notes = ["layout: MATLAB", *([f"matrices not used: {listed(others)}"] if others else [])]
     if reading.needed and reading.label and "local_info" not in matrices:
         raise SettingsError(f"label: {path} has its labels in one matrix; leave it out")
     if "Attributes" in matrices:

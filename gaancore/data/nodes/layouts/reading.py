@@ -1,9 +1,10 @@
 """How files of any layout are read: what to do where they leave a choice."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
-from gaancore.errors import expect_choice
+from gaancore.errors import SettingsError, expect_choice
 
 UnknownEdges = Literal["error", "drop"]
 MadeFeatures = Literal["file", "degree", "ones", "spectral"]
@@ -37,6 +38,18 @@ class Reading:
     def __post_init__(self) -> None:
         expect_choice("unknown_edges", self.unknown_edges, get_args(UnknownEdges))
         expect_choice("features", self.features, get_args(MadeFeatures))
+
+    def expect_of_store(self, where: Path) -> None:
+        """Raises SettingsError if something is chosen that a store has settled."""
+        chosen = {"features": self.features != "file"}
+        if self.needed:
+            chosen |= {"label": bool(self.label), "split_column": bool(self.split_column)}
+        for name, given in chosen.items():
+            if given:
+                raise SettingsError(
+                    f"{name}: {where} is a store, in which this is settled; choose it when the "
+                    "files are converted, and leave it out here"
+                )
 
 
 AS_IT_IS = Reading()

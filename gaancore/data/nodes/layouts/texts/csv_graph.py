@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.joined_edges import join_edges
 from gaancore.data.files.named_table import END_NAMES, open_named_table
 from gaancore.data.files.text_array import text_array
 from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import read_csv_nodes
 from gaancore.data.nodes.layouts.texts.edge_list import bare, edge_lists
+from gaancore.data.nodes.layouts.texts.joined_edges import join_edges
 from gaancore.data.nodes.make import RawDataset
 from gaancore.graph import ArcList
 

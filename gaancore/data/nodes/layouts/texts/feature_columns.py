@@ -14,7 +14,7 @@ from gaancore.errors import DataError
 
 Row = tuple[int, list[str]]
 LOOKED_AT = 1_000  # lines that may be empty before a column shows what it holds
-MOST_CATEGORIES = 100
+MOST_CATEGORIES = 50
 BRACKETS = re.compile(r"[\[(](.*)[\])]", re.DOTALL)
 BETWEEN = re.compile(r"[,;\s]+")
 
@@ -28,7 +28,7 @@ class FeatureColumns:
     A text          : a category: a feature of 0 and 1, called NAME=TEXT, for each text of the
                       column, in the order of the alphabet; all 0 where the cell is empty.
     Raises DataError naming the line and column of a cell that is something else, and for a column
-    of more texts than categories can be: over 100, or over half of the rows.
+    of more texts than categories can be: over 50, or over half of the rows.
     """
 
     def __init__(
