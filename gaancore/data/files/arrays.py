@@ -18,6 +18,7 @@ from gaancore.errors import DataError
 from gaancore.system.disk import expect_file
 
 NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
+MOST_UNPACKED = 1 << 26  # characters of a line of a `.gz`
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
 
 
@@ -136,23 +137,31 @@ def read_csv_rows(
 
 
 @contextmanager
-def open_text(path: Path) -> Iterator[IO[str]]:
-    """UTF-8 text, unpacked as it is read if the file is a `.gz`; ends of lines stay.
+def open_text(path: Path) -> Iterator[Iterator[str]]:
+    """The lines of UTF-8 text, unpacked as they are read if the file is a `.gz`; their ends stay.
 
     Raises DataError if the file is missing, if it ends or is damaged inside a `.gz`, and naming the
-    line where what is read of it is not such text.
+    line that is not such text, or that unpacks to over 64 million characters.
     """
     expect_file(path)
-    unpack = gzip.open if path.suffix.lower() == ".gz" else open
+    packed = path.suffix.lower() == ".gz"
     try:
-        with unpack(path, "rt", encoding="utf-8-sig", newline="") as text:
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as text:
             try:
-                yield text
+                yield _short_lines(path, text) if packed else text
             except UnicodeDecodeError:
                 _expect_utf8(path)
                 raise
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(_damage(path, ".gz file", str(error))) from error
+
+
+def _short_lines(path: Path, text: IO[str]) -> Iterator[str]:
+    """The lines of a `.gz`, none of which takes far more memory than a line may."""
+    for number, line in enumerate(iter(lambda: text.readline(MOST_UNPACKED), ""), 1):
+        if len(line) == MOST_UNPACKED:
+            raise DataError(f"{path}: line {number} has over {MOST_UNPACKED:,} characters")
+        yield line
 
 
 def _expect_utf8(path: Path) -> None:

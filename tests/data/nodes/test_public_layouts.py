@@ -14,6 +14,7 @@ from scipy.io import savemat
 
 import gaancore
 from gaancore.data import NodeDataset, Reading, load_nodes, look
+from gaancore.data.files import arrays
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.errors import DataError, SettingsError
 
@@ -276,6 +277,13 @@ def test_one_of_ogbs_splits_is_chosen_by_name(ogb):
 def test_ogbs_columns_that_do_not_fit_are_refused(ogb, name, text, words):
     write_gz(ogb / f"{name}.csv.gz", text)
     with pytest.raises(DataError, match=words):
+        load(ogb)
+
+
+def test_a_packed_line_takes_no_more_memory_than_a_line_may(ogb, monkeypatch):
+    monkeypatch.setattr(arrays, "MOST_UNPACKED", 1000)
+    write_gz(ogb / "raw" / "edge.csv.gz", "0,1\n" + "1" * 2000 + ",2\n")
+    with pytest.raises(DataError, match=r"edge.csv.gz: line 2 has over 1,000 characters"):
         load(ogb)
 
 
