@@ -113,7 +113,8 @@ def _reader(path: Path) -> Found | None:
         return _reader_of_file(path)
     if path.with_name(f"{path.name}-G.json").is_file():
         return Found(read_graphsage, path)
-    if path.with_name(f"{path.name}{planetoid.GRAPH}").is_file():
+    of_planetoid = path.name.startswith(planetoid.PREFIX)
+    if of_planetoid and path.with_name(f"{path.name}{planetoid.GRAPH}").is_file():
         return Found(read_planetoid, path)
     if not path.is_dir() or is_store(path):
         return None
