@@ -65,6 +65,7 @@ class RunFolder:
                     f"{self.path}: there is a run in this folder already; continue it (resume) "
                     "or choose another folder (out)"
                 )
+            self._sweep()
             content = {"schema": SCHEMA, "settings": asdict(settings), "data": data}
             write_json(self.settings_file, content)
 
@@ -135,10 +136,14 @@ class RunFolder:
 
     def rewind(self, step: int) -> None:
         """Forget what a killed process did after `step`: lines of the log, half-written files."""
-        for part in self.path.glob("*.part"):
-            part.unlink(missing_ok=True)
+        self._sweep()
         kept = [line for line in self._log("step") if line["step"] <= step]
         write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
+
+    def _sweep(self) -> None:
+        """Remove half-written files: while this process holds the folder, nobody writes them."""
+        for part in self.path.glob("*.part"):
+            part.unlink(missing_ok=True)
 
     def read_log(self) -> list[Any]:
         """The lines so far, none if there is no log.

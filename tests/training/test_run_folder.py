@@ -189,6 +189,13 @@ def test_a_log_with_a_line_that_lacks_what_each_has_is_refused_by_file_and_line(
             resumed_run(tmp_path)
 
 
+def test_what_a_run_left_that_was_killed_before_it_began_goes_with_the_next(tmp_path):
+    part = tmp_path / "settings.json.123.part"
+    part.write_text("{", encoding="utf-8")
+    small_run(tmp_path)
+    assert not part.exists()
+
+
 def test_a_log_that_was_lost_is_told_of_when_the_run_goes_on(tmp_path):
     small_run(tmp_path).train()
     folder = RunFolder(tmp_path)

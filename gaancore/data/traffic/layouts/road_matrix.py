@@ -96,8 +96,13 @@ def _sparse(path: Path) -> sparse.coo_array:
 
 
 def _is_header(names: list[str], values: np.ndarray) -> bool | None:
-    """Whether a first line of numbers is a header: the rest is square, or it is with this line."""
+    """Whether a first line of numbers is a header: the rest is square, or it is with this line.
+
+    Different whole numbers above every entry are ids, if rows are missing below too.
+    """
     ids = all(map(WHOLE.fullmatch, names)) and len(set(names)) == len(names)
+    if ids and values.size and min(map(float, names)) > np.nan_to_num(values).max():
+        return True
     return False if len(values) == len(names) - 1 else (ids and len(values) == len(names)) or None
 
 
