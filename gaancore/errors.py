@@ -10,6 +10,8 @@ from collections.abc import Sequence
 class UserError(Exception):
     """Base of the errors below; anything else that escapes is our own mistake.
 
+    What a file or a user gave and no terminal shows in one line, is escaped in the message.
+
     >>> import gaancore
     >>> try:
     ...     gaancore.train("no-such-folder")
@@ -17,6 +19,9 @@ class UserError(Exception):
     ...     print(type(error).__name__)
     DataError
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class ShapeError(UserError, ValueError):
@@ -41,6 +46,17 @@ class DeviceError(UserError, RuntimeError):
 
 class TrainingError(UserError, RuntimeError):
     """Training cannot go on honestly: a gradient, loss or output is not finite."""
+
+
+def one_line(text: str) -> str:
+    """`text` with escapes for ends of lines and all else that cannot be printed.
+
+    >>> one_line("two\\nlines")
+    'two\\\\nlines'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def expect_choice(name: str, value: object, choices: Sequence[str]) -> None:

@@ -128,11 +128,11 @@ def _work(name: str, folder: Path, seeds: Iterable[int], sender: Connection) -> 
             sender.send((f"{kind} of {file}: {fault}" if fault else None, False))
         except BaseException:
             sender.send((f"{kind} of {file}: {traceback.format_exc()}", False))
-        shutil.rmtree(target)  # files that are mapped stay what they were
-        shutil.copytree(pristine, target)
+        _replace(target / file, content)
 
 
 def _replace(path: Path, content: bytes) -> None:
+    """A new file, so that one that is mapped stays what it was."""
     path.unlink()
     path.write_bytes(content)
 

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import os
 import shutil
 import struct
 import tempfile
@@ -13,11 +14,11 @@ from typing import IO, Literal
 
 import numpy as np
 
-from gaancore.errors import DataError
+from gaancore.errors import DataError, one_line
 from gaancore.system.disk import expect_file
 
 NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
-UTF8 = 0x800  # a zip's flag for names in UTF-8
+UTF8, MANY = 0x800, 0xFFFF  # in a zip: a flag for names in UTF-8, and more members than it counts
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
 
 
@@ -47,7 +48,7 @@ def listed_names(path: Path) -> str:
 
 def shown_name(name: str) -> str:
     """The beginning of a name, on one line."""
-    return (name if name.isprintable() else repr(name)[1:-1])[:NAME_SHOWN]
+    return one_line(name)[:NAME_SHOWN]
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
@@ -77,15 +78,21 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.n
 def _members(archive: zipfile.ZipFile) -> dict[str, str]:
     """The members of an archive by the names of their arrays.
 
-    A name stands at the member and in the directory. If the two differ, one is damaged: a member
-    that nobody asks for would be left out without a word. Raises ValueError.
+    The directory at the end lists them and says how many they are, and a name stands at the member
+    too. If these differ, one is damaged: a member that need not be there would be left out without
+    a word. Raises ValueError.
     """
+    file, listed = archive.fp, archive.infolist()
+    assert file is not None
+    file.seek(-22 - len(archive.comment), os.SEEK_END)
+    (count,) = struct.unpack("<10xH10x", file.read(22))
+    if count not in (len(listed), MANY):
+        raise ValueError(f"its directory lists {len(listed):,} of {count:,} members")
     members: dict[str, str] = {}
-    for info in archive.infolist():
-        assert archive.fp is not None
-        archive.fp.seek(info.header_offset)
-        (length,) = struct.unpack("<26xH2x", archive.fp.read(30))
-        name = archive.fp.read(length).decode("utf-8" if info.flag_bits & UTF8 else "cp437")
+    for info in listed:
+        file.seek(info.header_offset)
+        (length,) = struct.unpack("<26xH2x", file.read(30))
+        name = file.read(length).decode("utf-8" if info.flag_bits & UTF8 else "cp437")
         if name != info.orig_filename:
             raise ValueError(f"its directory calls {name[:NAME_SHOWN]!r} otherwise")
         if (array := info.filename.removesuffix(".npy")) in members:

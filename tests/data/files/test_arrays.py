@@ -75,6 +75,18 @@ def test_a_member_whose_name_was_damaged_is_not_left_out_without_a_word(tmp_path
             read(path)
 
 
+def test_a_member_that_the_directory_no_longer_lists_is_missed(tmp_path):
+    """The one before it says that its comment is so long that it covers the next one."""
+    path = tmp_path / "a.npz"
+    np.savez(path, x=np.ones(3), val_mask=np.ones(3, bool))
+    content = bytearray(path.read_bytes())
+    first = content.index(b"PK\x01\x02")
+    content[first + 32] = len(content) - 22 - (first + 46 + len("x.npy"))
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="its directory lists 1 of 2 members"):
+        read_npz(path, ["x"])
+
+
 def test_two_members_of_one_name_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("x.npy", saved(np.ones(3)))
