@@ -6,11 +6,14 @@ command line prints it and leaves with exit code 2; `--debug` adds the traceback
 
 from collections.abc import Sequence
 
+LONGEST = 1_500  # characters of a message
+
 
 class UserError(Exception):
     """Base of the errors below; anything else that escapes is our own mistake.
 
-    What a file or a user gave and no terminal shows in one line, is escaped in the message.
+    What a file or a user gave is escaped where it cannot be printed in one line, and the middle of
+    a message of thousands of characters is left out.
 
     >>> import gaancore
     >>> try:
@@ -21,7 +24,10 @@ class UserError(Exception):
     """
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(one_line(message))
+        line = one_line(message)
+        if len(line) > LONGEST:
+            line = f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
+        super().__init__(line)
 
 
 class ShapeError(UserError, ValueError):

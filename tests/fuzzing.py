@@ -24,11 +24,10 @@ from zlib import crc32
 import numpy as np
 from mutations import mutate
 
-from gaancore.errors import UserError
+from gaancore.errors import LONGEST, UserError
 
 SECONDS = 60  # that one damaged sample may take
 MEMORY = 1 << 30  # bytes beyond those of the process at its start
-LONGEST = 2_000  # characters of a message
 SAMPLES = ("fuzz_nodes", "fuzz_traffic", "fuzz_runs")  # modules; each has SAMPLES by name
 
 Facts = dict[Any, Any]
@@ -140,7 +139,7 @@ def _replace(path: Path, content: bytes) -> None:
 def _bad_refusal(error: BaseException) -> str | None:
     """What is wrong with a message, or with what led to it."""
     message = str(error)
-    if len(message.splitlines()) != 1 or len(message) > LONGEST:
+    if len(message.splitlines()) != 1 or len(message) > LONGEST + 10:
         return f"not a line that people can read: {message[:LONGEST]!r}"
     cause: BaseException | None = error
     while cause is not None:

@@ -13,4 +13,5 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]
 def test_an_error_is_one_line_that_can_be_printed(kind):
     error = kind("nodes.csv: the column a\nb\x0bc\x1b[2J\u2028d\udcff of größe")
     assert str(error) == r"nodes.csv: the column a\nb\x0bc\x1b[2J\u2028d\udcff of größe"
+    assert len(str(kind("9" * 5000))) < 2000
     assert str(pickle.loads(pickle.dumps(error))) == str(error)

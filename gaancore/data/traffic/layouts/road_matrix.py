@@ -120,7 +120,9 @@ def _entries(path: Path, matrix: np.ndarray) -> sparse.coo_array:
             "a list of edges needs a header such as from,to"
         )
     src, dst = np.nonzero(matrix)
-    return sparse.coo_array((matrix[src, dst].astype(np.float64), (src, dst)), matrix.shape)
+    with np.errstate(invalid="ignore"):  # of a NaN, which is reported as such
+        weights = matrix[src, dst].astype(np.float64)
+    return sparse.coo_array((weights, (src, dst)), matrix.shape)
 
 
 def _graph_of(
