@@ -88,6 +88,6 @@ def make_inputs(raw: RawDataset, *, self_loops: SelfLoops = "keep") -> NodeInput
     Raises DataError for features that are unsound, SettingsError.
     """
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    graph, notes = settle_graph(raw, self_loops)
-    notes = tuple(map(one_line, [*raw.notes, *notes]))
+    graph, notes_of_graph = settle_graph(raw, self_loops)
+    notes = tuple(map(one_line, [*raw.notes, *notes_of_graph]))
     return NodeInputs(raw.path, graph, features, raw.node_ids, raw.feature_names, notes)
