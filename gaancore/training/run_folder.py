@@ -132,8 +132,9 @@ class RunFolder:
             for name, value in then.items():
                 if name in settings and settings[name] != value:
                     raise DataError(
-                        f"{self.settings_file}: {name} is {settings[name]!r:.40}, but {path.name} "
-                        f"was trained with {value!r:.40}; {REMEDY}"
+                        f"{path}: trained with {name} {value!r:.40}, but {self.settings_file.name} "
+                        f"says {settings[name]!r:.40}: one of the two is damaged or not of this "
+                        f"run; {REMEDY}"
                     )
 
     def set_epochs(self, epochs: int) -> None:
