@@ -201,9 +201,7 @@ def test_settings_that_the_weights_were_not_trained_with_are_refused(tmp_path, k
     content = json.loads(folder.settings_file.read_text(encoding="utf-8"))
     then, content["settings"][name] = content["settings"][name], value
     folder.settings_file.write_text(json.dumps(content), encoding="utf-8")
-    message = (
-        rf"settings\.json: {name} is {value}, but {kept} was trained with {then}; take the file"
-    )
+    message = rf"{kept}: trained with {name} {then}, but settings\.json says {value}: one of the"
     with pytest.raises(DataError, match=message):
         folder.read_settings()
 
