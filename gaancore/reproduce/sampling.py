@@ -17,8 +17,8 @@ from gaancore.tasks import Task
 
 FANOUTS, NUM_SEEDS, REPEATS = (15, 15, 15), 512, 10  # Table 1
 
-# Printed in Table 1 for Reddit, merged or not: |B_0|, ..., |B_3| from 512 seeds, 15 neighbours each;
-# means of ten draws.
+# Printed in Table 1 for Reddit, merged or not: |B_0|, ..., |B_3| from 512 seeds, 15 neighbours each
+# (means of ten draws).
 PRINTED_FOR = "reddit"
 PRINTED: dict[bool, tuple[str, ...]] = {
     False: ("512", "7.8K", "124.4K", "1.9M"),

@@ -22,18 +22,16 @@ def up_to_date(report: dict[str, Any]) -> dict[str, Any]:
         return report
     table = report["table"]
     if table == "datasets":
-        counts = [
-            part
-            | {"rows": with_found(part["task"], {r["quantity"]: r["found"] for r in part["rows"]})}
-            for part in report["counts"]
-        ]
+        found = [{r["quantity"]: r["found"] for r in part["rows"]} for part in report["counts"]]
+        parts = zip(report["counts"], found, strict=True)
+        counts = [part | {"rows": with_found(part["task"], there)} for part, there in parts]
         return report | {"counts": counts}
     if table == "sampling":
-        rows = [
+        sizes = [
             row | {"paper": PAPER_SIZES[merge], "printed": list(PRINTED[merge])}
             for row, merge in zip(report["rows"], (False, True), strict=True)
         ]
-        return report | {"rows": rows}
+        return report | {"rows": sizes}
     return _of_runs(report) if TABLES[table].trained else report
 
 

@@ -1,8 +1,8 @@
 """Reports as types: what TABLE.json holds.
 
-`schema` counts their versions. Version 0, without the key, is that of gaancore 0.1, and like version
-1 except for `settings`, which it does not have. Neither has the `scores` of single runs, nor the
-text of what the paper prints; older.py brings both up to version 2.
+`schema` counts their versions. Version 0, without the key, is that of gaancore 0.1. It is like
+version 1, except for `settings`, which it does not have. Neither has the `scores` of single runs,
+nor the text of what the paper prints; older.py brings both up to version 2.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict
