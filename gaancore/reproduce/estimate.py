@@ -77,8 +77,8 @@ def announce(
     first = {run.row.name: run for run in reversed(waiting)}  # of each row
     order = sorted(first.values(), key=waiting.index)
     say(
-        f"{len(runs)} runs, {len(waiting)} of them to do; measured by a few steps of each row on "
-        "this machine:"
+        f"{len(runs)} run{'s' * (len(runs) > 1)}, {len(waiting)} of them to do; measured by a few "
+        "steps of each row on this machine:"
     )
     found: dict[str, tuple[Pace, float, str]] = {}
     for run, pace in zip(order, paces(order, data, device, prefetch), strict=True):
