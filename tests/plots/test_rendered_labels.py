@@ -221,7 +221,7 @@ def test_charts_of_scores_can_be_read(drawn, tmp_path):
     ]
     scores.score_chart(rows, "a table\nof PPI", "test micro-F1", tmp_path / "main.png")
     points = [
-        {"model": model, "out_dim": dim, "mean": 0.9, "std": 0.02, "n": 3}
+        {"model": model, "out_dim": dim, "mean": 0.9, "std": 0.02, "n": 3, "extension": dim < 64}
         for model in ("gaan", "max-pool")
         for dim in (16, 32, 64, 128, 256, 512)
     ]
