@@ -111,16 +111,19 @@ def _expect_of_use(asked: Asked) -> None:
 
 
 def _facts_of_data(asked: Asked) -> dict[str, Any]:
-    """Task -> facts of its data, None where there are none."""
+    """Task -> facts of its data, None where there are none; all tasks, so that all of the paper's
+    counts are there."""
     first = asked.task
     if asked.data and not first:
         first = choose(asked.data, asked.layers).task.name
     if first:
         expect_task(asked.table, first)
     found = {}
-    for name in [asked.task] if asked.task else TABLES[asked.table].tasks:
+    for name in TABLES[asked.table].tasks:
         task = task_named(name)
-        source = asked.data if name == first and asked.data else find_dataset(name)
+        source = asked.data if name == first else None
+        if not source and asked.task in (None, name):
+            source = find_dataset(name)
         dataset = task.load(str(source), task.settings(*asked.layers)) if source else None
         found[name] = dataset.facts() if dataset else None
     return found

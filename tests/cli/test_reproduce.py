@@ -339,13 +339,18 @@ def test_datasets_stand_beside_the_papers_counts(gaancore, data, tmp_path):
     assert (
         gaancore("reproduce", "datasets", "--task", "ppi", "--data", data, "--out", "o").code == 0
     )
-    (part,) = report(tmp_path / "o", "datasets")["counts"]
+    part, *others = report(tmp_path / "o", "datasets")["counts"]
     assert part["kind"] == "part"
+    assert [(other["task"], other["kind"]) for other in others] == [
+        ("reddit", None), ("metr-la", None),
+    ]  # fmt: skip
     nodes = part["rows"][0]
     assert (nodes["printed"], nodes["paper"], nodes["found"]) == ("56.9K", 56_944, 120)
     page = (tmp_path / "o" / "datasets.md").read_text(encoding="utf-8")
     assert "| nodes | 56.9K; exactly 56,944 |  | 120 |" in page
     assert "| classes | 121 (multi) |  | 5 |" in page
+    assert "| nodes | 233.0K; exactly 232,965 |  |  |" in page
+    assert "| sensors | 207 |  |  |" in page
     assert "| edges (the paper's counting; found: stored arcs) | 806.2K |  |" in page
     assert gaancore("reproduce", "datasets", "--out", "o").code == 0  # no data at all
     assert [part["kind"] for part in report(tmp_path / "o", "datasets")["counts"]] == [None] * 3
