@@ -11,6 +11,7 @@ from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.report.collected import collected_page
 from gaancore.reproduce.report.of_runs import changed_settings, spread, table_report
 from gaancore.reproduce.report.page import page
+from gaancore.reproduce.sampling import PRINTED
 from gaancore.reproduce.tables import read_rows, rows_of
 from gaancore.tasks import TASKS
 from gaancore.training.nodes.settings import NodeSettings
@@ -225,3 +226,16 @@ def test_the_first_table_of_the_page_says_what_is_shown(runs, tmp_path):
     text = collected_page([tmp_path], "{} of {}".format)
     line = "| Test micro-F1 of every model | the full PPI (`ppi`) | gaan ≥ attention |  | 0 | 6 |"
     assert line in text.splitlines()
+
+
+def test_the_page_in_docs_has_every_number_that_the_paper_prints_of_what_was_run():
+    """Tables of PPI and METR-LA; of Reddit nothing was run. It is made by gaancore results."""
+    text = (Path(__file__).parents[2] / "docs" / "results.md").read_text(encoding="utf-8")
+    for table, task in (("main", "ppi"), ("ablation", "ppi"), ("traffic", "metr-la")):
+        for row in read_rows(table):
+            for name, printed in row.paper[task].scores.items() if task in row.paper else ():
+                cell = rf"(?:[^|]* )?{re.escape(printed)}(?: [^|]*)?"
+                assert re.search(rf"^\| {row.name}(?: \([^|]*\))? \| {cell} \|", text, re.M), name
+    for cells in (*PRINTED.values(), ("56.9K", "233.0K", "806.2K", "114.6M", "1,515", "34,272")):
+        assert all(f"| {cell}" in text for cell in cells)
+    assert "could not be confirmed" not in text
