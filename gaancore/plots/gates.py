@@ -65,6 +65,7 @@ def as_in_the_paper(heads: HeadsOfTest, data_words: str) -> Figure:
     last = replace(heads, gates=heads.gates[-1:])
     figure = of_nodes(last, heads.positions(None, PAPER_NODES))
     figure.axes[0].set_title(f"layer {len(heads.gates)}; {data_words}", fontsize="small")
+    figure.axes[0].set_ylabel("test node (neighbours)")  # there is room for no more
     return figure
 
 

@@ -132,7 +132,9 @@ def test_epochs_have_whole_numbers_along_their_axis(drawn, tmp_path, epochs):
     log = RunFolder(folder).read_log()
     small_run(tmp_path / "gates").train()
     heads = look_at_heads(open_run(tmp_path / "gates", "cpu").classifier, small_dataset())
-    for figure in (drawn[0], gates.in_training(heads, log)):
+    words = "SYNTHETIC look-alike of Reddit (the paper's picture is of Reddit)"
+    of_paper = gates.as_in_the_paper(heads, words)
+    for figure in (drawn[0], gates.in_training(heads, log), of_paper):
         expect_readable(figure)
         axes = figure.axes[-1]
         low, high = axes.get_xlim()

@@ -66,7 +66,7 @@ def _standing_in(task: Task, kind: DataKind) -> str:
     words = short_words(task, kind)
     if (task.name, kind) == ("reddit", "full"):
         return words
-    return f"{words} (the paper's picture is of Reddit)" if task.of_paper else words
+    return f"{words} (the paper's picture is of Reddit)"
 
 
 def _bars(report: RunsReport, metric: str) -> list[dict[str, Any]]:
