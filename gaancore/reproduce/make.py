@@ -121,9 +121,8 @@ def _facts_of_data(asked: Asked) -> dict[str, Any]:
     found = {}
     for name in TABLES[asked.table].tasks:
         task = task_named(name)
-        source = asked.data if name == first else None
-        if not source and asked.task in (None, name):
-            source = find_dataset(name)
+        wanted = asked.task in (None, name)
+        source = (asked.data if name == first else None) or (find_dataset(name) if wanted else None)
         dataset = task.load(str(source), task.settings(*asked.layers)) if source else None
         found[name] = dataset.facts() if dataset else None
     return found
