@@ -19,7 +19,7 @@ FANOUTS, NUM_SEEDS, REPEATS = (15, 15, 15), 512, 10  # Table 1
 
 # Printed in Table 1 for Reddit, merged or not: |B_0|, ..., |B_3| from 512 seeds, 15 neighbours each
 # (means of ten draws).
-PRINTED_FOR = "reddit"
+PRINTED_FOR, PLACE = "reddit", "Table 1, section 4.1"
 PRINTED: dict[bool, tuple[str, ...]] = {
     False: ("512", "7.8K", "124.4K", "1.9M"),
     True: ("512", "7.5K", "70.7K", "0.2M"),
@@ -94,7 +94,7 @@ def sampling_report(task: Task, graph: CSRGraph, facts: Facts) -> SamplingReport
                 "name": "merged" if size.merge else "not merged",
                 "nodes": list(size.nodes),
                 "edges": size.edges,
-                "place": "Table 1, section 4.1",
+                "place": PLACE,
                 "paper": PAPER_SIZES[size.merge],
                 "printed": list(PRINTED[size.merge]),
             }

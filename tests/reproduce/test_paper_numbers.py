@@ -25,6 +25,7 @@ from gaancore.reproduce.tables import (
     rows_in,
     rows_of,
     rows_taken,
+    tables_with,
 )
 from gaancore.tasks import TASKS, task_named
 
@@ -267,7 +268,7 @@ def test_the_rows_that_claims_compare_first_come_first():
     ]  # fmt: skip
     assert order("ablation", "ppi")[:4] == ["gaan-k8", "attention-k8", "gaan-k4", "attention-k4"]
     assert order("ablation", "labels")[-1] == "pairwise-tanh"  # which no claim names
-    assert order("gates", "reddit") == ["gaan"]
+    assert order("gates", "reddit") == ["gaan-k8"]
 
 
 def test_seeds_are_the_papers():
@@ -280,9 +281,7 @@ def test_rows_change_only_what_their_names_say():
             assert row.settings == {"model": row.name}
             two_heads = (table, row.name) == ("main", "attention")
             assert row.on_task == ({"reddit": {"num_heads": 2}} if two_heads else {})
-    (gates,) = rows_of("gates")
-    assert gates.settings == {"model": "gaan", "num_heads": 8}
-    for row in rows_of("ablation"):
+    for row in (*rows_of("ablation"), *rows_of("gates")):
         model, heads, first, second = re.fullmatch(
             r"([a-z-]+?)(?:-k(\d))?(?:-s(\d+)-(\d+))?", row.name
         ).groups()
@@ -304,6 +303,16 @@ def test_attention_of_the_main_table_on_reddit_is_the_row_of_two_heads():
 
     assert settings("main", "attention") == settings("ablation", "attention-k2")
     assert settings("main", "gaan") == settings("ablation", "gaan-k4")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_rows_of_one_name_are_one_run_in_every_table(name):
+    """Tables share a folder of runs: a name with two meanings would be refused."""
+    task, seen = task_named(name), {}
+    for table in tables_with(name):
+        for row in rows_of(table, name):
+            settings = task.settings((row.name, row.settings))
+            assert seen.setdefault(row.name, settings) == settings, (table, row.name)
 
 
 FULL_PPI = {

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+from gaancore.data.paper import paper_data
 from gaancore.reproduce.claims import claim_of
 from gaancore.reproduce.datasets import with_found
 from gaancore.reproduce.report.of_runs import printed_row
 from gaancore.reproduce.report.schema import SCHEMA, Pair
-from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED
+from gaancore.reproduce.sampling import PAPER_SIZES, PLACE, PRINTED
 from gaancore.reproduce.tables import TABLES, rows_of, rows_taken
 from gaancore.tasks import task_named
 
@@ -22,17 +23,20 @@ def up_to_date(report: dict[str, Any]) -> dict[str, Any]:
         return report
     table = report["table"]
     if table == "datasets":
-        found = [{r["quantity"]: r["found"] for r in part["rows"]} for part in report["counts"]]
-        parts = zip(report["counts"], found, strict=True)
-        counts = [part | {"rows": with_found(part["task"], there)} for part, there in parts]
-        return report | {"counts": counts}
+        return report | {"counts": [_counts(part) for part in report["counts"]]}
     if table == "sampling":
         sizes = [
-            row | {"paper": PAPER_SIZES[merge], "printed": list(PRINTED[merge])}
+            row | {"place": PLACE, "paper": PAPER_SIZES[merge], "printed": list(PRINTED[merge])}
             for row, merge in zip(report["rows"], (False, True), strict=True)
         ]
         return report | {"rows": sizes}
     return _of_runs(report) if TABLES[table].trained else report
+
+
+def _counts(part: dict[str, Any]) -> dict[str, Any]:
+    found = {row["quantity"]: row["found"] for row in part["rows"]}
+    place = paper_data(part["task"])["place"]
+    return part | {"place": place, "rows": with_found(part["task"], found)}
 
 
 def _of_runs(report: dict[str, Any]) -> dict[str, Any]:
@@ -43,7 +47,7 @@ def _of_runs(report: dict[str, Any]) -> dict[str, Any]:
         facts: Any = printed_row(row, task)
         found = there.pop(row.name, {})
         rows.append(facts | {key: found[key] for key in found if key not in NOT_KEPT})
-    rows += there.values()  # guesses that learn nothing
+    rows += there.values()  # guesses that learn nothing, and rows that are no longer there
     return report | {"rows": rows, "order": _order(report)}
 
 
