@@ -380,7 +380,7 @@ def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
     assert [row["name"] for row in found["rows"]][-2:] == ["last value", "historical average"]
     assert "mean mae" in found["rows"][-1]["other"]
     page = (tmp_path / "o" / "traffic.md").read_text(encoding="utf-8")
-    for ahead in ("15 min", "30 min", "60 min", "average of the three"):
+    for ahead in ("15 min", "30 min", "60 min", "average of the three", "all steps"):
         assert f"{ahead}: MAE / RMSE / MAPE" in page
 
 

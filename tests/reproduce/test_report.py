@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gaancore.errors import DataError
 from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.report.collected import collected_page
 from gaancore.reproduce.report.of_runs import changed_settings, spread, table_report
@@ -183,6 +184,7 @@ def test_numbers_stand_as_they_are_printed_and_what_is_ours_is_marked():
     assert "| max-pool | 3.69 / 7.73 / 10.80 |  |  |  |" in lines
     assert "| fnn (extension) |  |  |  |  |" in lines
     assert sum(line.startswith("| row | paper (average of the three") for line in lines) == 1
+    assert not any(line.startswith("| row | paper (all steps") for line in lines)  # no cell is full
     (cited,) = [line for line in lines if line.startswith("The paper: Table 5, section 5.3.")]
     assert cited.endswith(
         "It prints no number where its cell is empty. Rows from another paper are shown as printed "
@@ -239,3 +241,32 @@ def test_the_page_in_docs_has_every_number_that_the_paper_prints_of_what_was_run
     for cells in (*PRINTED.values(), ("56.9K", "233.0K", "806.2K", "114.6M", "1,515", "34,272")):
         assert all(f"| {cell}" in text for cell in cells)
     assert "could not be confirmed" not in text
+
+
+def test_older_counts_and_sizes_get_the_papers_numbers(tmp_path):
+    nodes = {"quantity": "nodes", "paper": 56_944, "found": 120}
+    counts = {"table": "datasets", "title": "The data sets", "counts": [
+        {"task": "ppi", "place": "section 9", "kind": "part", "words": "w", "rows": [nodes]},
+    ]}  # fmt: skip
+    row = {"edges": 9.0, "place": "Table 1", "paper": [512, None, None, 200_000]}
+    sizes = {
+        "schema": 1, "table": "sampling", "title": "Sampled sizes", "task": "reddit",
+        "data": {"kind": "synthetic", "words": "w", "file": "f", "checksum": "0"}, "changed": [],
+        "beside": False, "missing": [],
+        "rows": [row | {"name": n, "nodes": [1.0, 2.0, 3.0]} for n in ("not merged", "merged")],
+    }  # fmt: skip
+    for report in (counts, sizes):
+        path = tmp_path / f"{report['table']}.json"
+        path.write_text(json.dumps(report), encoding="utf-8")
+    lines = collected_page([tmp_path], "{} of {}".format).splitlines()
+    assert "|  | paper (Table 2, section 4.2) | found: the full set | found: other data |" in lines
+    assert "| nodes | 56.9K; exactly 56,944 |  | 120 |" in lines
+    assert "| merged, paper (Table 1, section 4.1) | 512 | 7.5K | 70.7K | 0.2M |  |" in lines
+
+
+@pytest.mark.parametrize("content", [{"counts": 3}, {"counts": [{}]}])
+def test_an_older_report_that_lacks_something_is_damaged(tmp_path, content):
+    path = tmp_path / "datasets.json"
+    path.write_text(json.dumps({"table": "datasets", "title": "t"} | content), encoding="utf-8")
+    with pytest.raises(DataError, match=r"datasets\.json: damaged"):
+        collected_page([tmp_path], "{} of {}".format)

@@ -65,10 +65,17 @@ def _settings(report: RunsReport, task: Task) -> str:
 
 
 def _tables(report: RunsReport, task: Task) -> list[str]:
-    scores = [_scores(report, task, words, metrics) for words, metrics in task.score_groups.items()]
+    rows, groups = report["rows"], list(task.score_groups.items())
+    filled = [(words, of) for words, of in groups if any(_has_one_of(row, of) for row in rows)]
+    scores = [_scores(report, task, words, metrics) for words, metrics in filled or groups]
     if not task.of_paper:
         return [*scores, _runs(report, task)]
     return [*scores, _cited(report), _runs(report, task)]
+
+
+def _has_one_of(row: RunsRow, metrics: Sequence[str]) -> bool:
+    """Whether a row has a score in a column, of the paper or of ours."""
+    return any(name in {**row["full"], **row["other"], **row["paper"]} for name in metrics)
 
 
 def _cited(report: RunsReport) -> str:
