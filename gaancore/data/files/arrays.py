@@ -3,7 +3,9 @@
 import csv
 import gzip
 import math
+import os
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -14,11 +16,12 @@ from typing import IO, Literal
 
 import numpy as np
 
-from gaancore.errors import DataError
+from gaancore.errors import DataError, one_line
 from gaancore.system.disk import expect_file
 
 NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
 MOST_UNPACKED = 1 << 26  # characters of a line of a `.gz`
+UTF8, MANY = 0x800, 0xFFFF  # in a zip: a flag for names in UTF-8, and more members than it counts
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
 
 
@@ -28,22 +31,27 @@ def read_npy(path: Path) -> np.ndarray:
     Raises DataError if the file is missing, damaged, or holds objects.
     """
     with refusing_damage(path, ".npy array"), path.open("rb") as stream:
-        if path.stat().st_size >= MAPPED_FROM:
-            return np.lib.format.open_memmap(path, mode="r")
-        return _read_array(stream, path.stat().st_size)
+        size = path.stat().st_size
+        if size < MAPPED_FROM:
+            return _read_array(stream, size)
+        _read_header(stream, size)
+        return np.lib.format.open_memmap(path, mode="r")
 
 
 def npz_names(path: Path) -> list[str]:
     """The names of the arrays in a `.npz` file; raises DataError as `read_npz` does."""
     with refusing_damage(path, ".npz archive"), zipfile.ZipFile(path) as archive:
-        return [name.removesuffix(".npy") for name in archive.namelist()]
+        return list(_members(archive))
 
 
 def listed_names(path: Path) -> str:
     """The names of the arrays in a `.npz` file for a message: one line, beginnings of names."""
-    names = sorted(npz_names(path))
-    shown = [name if name.isprintable() else repr(name)[1:-1] for name in names]
-    return ", ".join(name[:NAME_SHOWN] for name in shown) or "no arrays"
+    return ", ".join(map(shown_name, sorted(npz_names(path)))) or "no arrays"
+
+
+def shown_name(name: str) -> str:
+    """The beginning of a name, on one line."""
+    return one_line(name)[:NAME_SHOWN]
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
@@ -58,15 +66,42 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.n
     try:
         with zipfile.ZipFile(path) as archive:
             arrays = {}
-            for name, member in {m.removesuffix(".npy"): m for m in archive.namelist()}.items():
+            for name, member in _members(archive).items():
                 if names is None or name in names:
                     size = archive.getinfo(member).file_size
                     with archive.open(member) as stream:
                         large = size >= MAPPED_FROM
-                        arrays[name] = _map_array(stream) if large else _read_array(stream, size)
+                        read = _map_array if large else _read_array
+                        arrays[name] = read(stream, size)
             return arrays
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, str]:
+    """The members of an archive by the names of their arrays.
+
+    The directory at the end lists them and says how many they are, and a name stands at the member
+    too. If these differ, one is damaged: a member that need not be there would be left out without
+    a word. Raises ValueError.
+    """
+    file, listed = archive.fp, archive.infolist()
+    assert file is not None
+    file.seek(-22 - len(archive.comment), os.SEEK_END)
+    (count,) = struct.unpack("<10xH10x", file.read(22))
+    if count not in (len(listed), MANY):
+        raise ValueError(f"its directory lists {len(listed):,} of {count:,} members")
+    members: dict[str, str] = {}
+    for info in listed:
+        file.seek(info.header_offset)
+        (length,) = struct.unpack("<26xH2x", file.read(30))
+        name = file.read(length).decode("utf-8" if info.flag_bits & UTF8 else "cp437")
+        if name != info.orig_filename:
+            raise ValueError(f"its directory calls {name[:NAME_SHOWN]!r} otherwise")
+        if (array := info.filename.removesuffix(".npy")) in members:
+            raise ValueError(f"two members are called {array[:NAME_SHOWN]!r}")
+        members[array] = info.filename
+    return members
 
 
 @contextmanager
@@ -80,16 +115,14 @@ def refusing_damage(path: Path, what: str) -> Iterator[None]:
 
 
 def _read_array(stream: IO[bytes], size: int) -> np.ndarray:
-    """The array in a stream of `size` bytes, no larger than they are."""
-    shape, _, dtype = _read_header(stream)
-    promised = math.prod(shape) * max(1, dtype.itemsize)
-    if promised > size:
-        raise ValueError(f"its header promises {promised:,} bytes, more than there are")
+    """The array in a stream of `size` bytes, which it takes all of."""
+    _read_header(stream, size)
     stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
 
 
-def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+def _read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, whether in Fortran's order, and type; they must fit the bytes that there are."""
     read_header = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
@@ -97,14 +130,19 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     shape, fortran_order, dtype = read_header(stream)
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded")
+    promised, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
+    if promised > there or math.prod(shape) > size:
+        raise ValueError(f"its header promises {promised:,} bytes, more than there are")
+    if promised < there:
+        raise ValueError(f"{there - promised:,} bytes more than its header says")
     return shape, fortran_order, dtype
 
 
-def _map_array(stream: IO[bytes]) -> np.ndarray:
+def _map_array(stream: IO[bytes], size: int) -> np.ndarray:
     with tempfile.TemporaryFile() as file:
         shutil.copyfileobj(stream, file, 1 << 22)
         file.seek(0)
-        shape, fortran_order, dtype = _read_header(file)
+        shape, fortran_order, dtype = _read_header(file, size)
         order: Literal["F", "C"] = "F" if fortran_order else "C"
         return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
@@ -141,14 +179,14 @@ def open_text(path: Path) -> Iterator[Iterator[str]]:
     """The lines of UTF-8 text, unpacked as they are read if the file is a `.gz`; their ends stay.
 
     Raises DataError if the file is missing, if it ends or is damaged inside a `.gz`, and naming the
-    line that is not such text, or that unpacks to over 64 million characters.
+    line that is not such text, has a NUL character, or unpacks to over 64 million characters.
     """
     expect_file(path)
-    packed = path.suffix.lower() == ".gz"
+    unpack = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        with (gzip.open if packed else open)(path, "rt", encoding="utf-8-sig", newline="") as text:
+        with unpack(path, "rt", encoding="utf-8-sig", newline="") as text:
             try:
-                yield _short_lines(path, text) if packed else text
+                yield _sound_lines(path, text)
             except UnicodeDecodeError:
                 _expect_utf8(path)
                 raise
@@ -156,10 +194,18 @@ def open_text(path: Path) -> Iterator[Iterator[str]]:
         raise DataError(_damage(path, ".gz file", str(error))) from error
 
 
-def _short_lines(path: Path, text: IO[str]) -> Iterator[str]:
-    """The lines of a `.gz`, none of which takes far more memory than a line may."""
-    for number, line in enumerate(iter(lambda: text.readline(MOST_UNPACKED), ""), 1):
-        if len(line) == MOST_UNPACKED:
+def _sound_lines(path: Path, text: IO[str]) -> Iterator[str]:
+    """The lines, until one holds what no text does, or takes far more memory than a line may."""
+    if path.suffix.lower() == ".gz":
+        lines = iter(lambda: text.readline(MOST_UNPACKED), "")
+    else:
+        lines = iter(text)
+    for number, line in enumerate(lines, 1):
+        if "\0" in line:
+            raise DataError(
+                f"{path}: line {number}: a NUL character, which no text has; save it as UTF-8"
+            )
+        if len(line) >= MOST_UNPACKED and path.suffix.lower() == ".gz":
             raise DataError(f"{path}: line {number} has over {MOST_UNPACKED:,} characters")
         yield line
 

@@ -68,7 +68,7 @@ def with_drawn_validation(raw: RawDataset, shares: Shares, *, seed: int) -> RawD
 
 
 def _expect_shares(shares: Shares) -> None:
-    if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 100) > 1e-9:
+    if len(shares) != 3 or min(shares) <= 0 or not abs(sum(shares) - 100) <= 1e-9:
         raise SettingsError(
             "split_shares: expected per cent of training, validation and test nodes that add up "
             f"to 100, such as 60,20,20; got {','.join(f'{share:g}' for share in shares)}"
