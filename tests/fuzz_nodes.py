@@ -65,10 +65,12 @@ def load(path: Path, **choices: Any) -> Facts:
 
 
 def of_nodes(read: Callable[[bytes], Facts]) -> Touched:
-    """As `by_facts`; a node that another split takes, or none, shows or hides its labels too."""
+    """As `by_facts`; a node that another split takes, or none, shows or hides its labels too, and
+    one that loses its label leaves the split."""
 
     def touched(whole: bytes, damaged: bytes) -> set[Any]:
         found = by_facts(read)(whole, damaged)
+        found |= {(key[0], "split") for key in found if str(key[1]).startswith("label")}
         moved = {key[0] for key in found if key[1] == "split" or str(key[1]).endswith("_mask")}
         shown = ("split", "label", *(f"label:{name}" for name in "012xyz"))
         return found | {(node, name) for node in moved for name in shown}
@@ -185,7 +187,7 @@ def graphsage(number_labels: bool = False, **choices: Any) -> Sample:
 
     plain = {
         "toy-G.json": graph_json(),
-        "toy-class_map.json": by_facts(class_map),
+        "toy-class_map.json": of_nodes(class_map),
         "toy-id_map.json": by_facts(
             lambda c: {(node, f): row for node, row in json.loads(c).items() for f in range(2)}
         ),
@@ -280,7 +282,7 @@ SAMPLES = {
         load,
         {
             "feats.npy": rows_npy(POSITIONS),
-            "class_map.json": by_facts(class_map),
+            "class_map.json": of_nodes(class_map),
             "role.json": of_nodes(role),
         },
     ),
