@@ -54,7 +54,7 @@ def caption(scores: dict[str, Facts]) -> None:
 def rows(record: Facts) -> dict[str, Facts]:
     """All scores of a record, by what was scored."""
     part = _part(record)
-    found = {name: record[name] for name in ("test", "validation") if name in record}
+    found: Facts = {name: record[name] for name in ("test", "validation") if name in record}
     found |= {f"{name} on {part}": scores for name, scores in _guesses(record).items()}
     if "ceiling_micro_f1" in record["data"] and part == "test":
         found["ceiling on test"] = {"micro_f1": record["data"]["ceiling_micro_f1"]}

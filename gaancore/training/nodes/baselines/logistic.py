@@ -6,6 +6,7 @@ same on every machine, whatever else is installed.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -20,7 +21,7 @@ STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # C: how much the loss weighs beside the wei
 MOST_PRODUCTS = 48_000_000  # nodes x features x classes that are learned from: a few seconds
 ROWS_AT_A_TIME = 4_096  # of features, in float64
 
-Matrix = np.ndarray | scipy.sparse.csr_array
+Matrix = Any  # (n, F) float64: an array, or SciPy's csr_array where most numbers are 0
 
 
 @dataclass(frozen=True)
