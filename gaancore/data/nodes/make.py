@@ -125,8 +125,8 @@ def settle_targets(
     """
     if raw.labels is None:
         raise DataError(
-            f"{raw.path}: no labels, which training and scores need; predict with a trained model "
-            "instead: that needs none"
+            f"{raw.sources.get('labels', raw.path)}: no labels, which training and scores "
+            "need; predict with a trained model instead: that needs none"
         )
     split, notes = _settle_split(raw, unflagged)
     values = _without_unflagged(raw.labels, split)
@@ -171,8 +171,8 @@ def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, li
     expect_choice("unflagged", unflagged, get_args(Unflagged))
     if raw.split is None:
         raise DataError(
-            f"{raw.path}: the files name no split; split_shares: per cent such as 60,20,20, "
-            "to draw one"
+            f"{raw.sources.get('split', raw.path)}: the files name no split; split_shares: "
+            "per cent such as 60,20,20, to draw one"
         )
     split = check_split(raw.sources["split"], raw.split, raw.node_ids)
     unclaimed = np.flatnonzero(split == UNFLAGGED)

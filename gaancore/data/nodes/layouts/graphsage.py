@@ -22,7 +22,8 @@ from gaancore.system.disk import read_json
 def read_graphsage(prefix: Path) -> RawDataset:
     """Read the four files that start with `prefix` (a folder and the first part of the names).
 
-    Raises DataError for a missing or damaged file, and for ids that do not fit each other.
+    Without class_map.json there are no labels. Raises DataError for another missing file, a damaged
+    one, and ids that do not fit each other.
     """
     paths = {
         part: prefix.with_name(f"{prefix.name}-{part}")
@@ -37,7 +38,7 @@ def read_graphsage(prefix: Path) -> RawDataset:
         path=str(prefix),
         graph=document.graph,
         features=features[rows],
-        labels=classes.places,
+        labels=classes.places if classes else None,
         split=np.array(
             [_split_of(paths["G.json"], node) for node in document.nodes], dtype=np.int8
         ),
@@ -47,8 +48,8 @@ def read_graphsage(prefix: Path) -> RawDataset:
             "labels": str(paths["class_map.json"]),
             "split": str(paths["G.json"]),
         },
-        class_names=classes.names or None,
-        notes=("layout: GraphSAGE", *document.notes, *classes.notes),
+        class_names=(classes.names or None) if classes else None,
+        notes=("layout: GraphSAGE", *document.notes, *(classes.notes if classes else ())),
     )
 
 
