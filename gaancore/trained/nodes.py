@@ -40,8 +40,8 @@ class NodeRun(OpenedRun):
     ((4, 2), ['a', 'b'])
     >>> run.gates(nodes=[1])[2].shape  # of layer 2: one node, two heads
     (1, 2)
-    >>> sorted(run.evaluate())
-    ['test', 'validation']
+    >>> sorted(run.evaluate(["train", "validation"], per_class=True)["validation"])
+    ['ece', 'macro_f1', 'micro_f1', 'per_class']
     """
 
     kind_of_data = NodeDataset
