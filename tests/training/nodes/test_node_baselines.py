@@ -125,7 +125,8 @@ def test_labels_that_are_not_for_training_change_no_guess_but_its_strength():
 
 def test_what_is_too_large_is_left_out_or_learned_from_less_and_told(monkeypatch):
     data = small_reddit()
-    monkeypatch.setattr(logistic, "MOST_PRODUCTS", 20 * 6 * 5)
+    monkeypatch.setattr(logistic, "MOST_TRIED", 10 * 6 * 5)
+    monkeypatch.setattr(logistic, "MOST_LEARNED", 20 * 6 * 5)
     monkeypatch.setattr(propagation, "MOST_SUMS", 3 * 6 * data.num_edges)
     found = baselines(data, TEST)
     assert found.notes == (

@@ -5,7 +5,7 @@ same on every machine, whatever else is installed.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from gaancore.training.nodes.metrics import f1_scores
 from gaancore.training.nodes.suit import LOOKED_AT, SPARSE
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # C: how much the loss weighs beside the weights' size
-MOST_PRODUCTS = 48_000_000  # nodes x features x classes that are learned from: a few seconds
+# numbers x classes that a strength is tried on, and that are learned from in the end: some seconds
+MOST_TRIED, MOST_LEARNED = 8_000_000, 80_000_000
+MOST_NUMBERS = 8_000_000  # of features that are held for it
 ROWS_AT_A_TIME = 4_096  # of features, in float64
 
 Matrix = Any  # (n, F) float64: an array, or SciPy's csr_array where most numbers are 0
@@ -52,17 +54,20 @@ def logistic_regression(dataset: NodeDataset) -> LogisticRegression:
     """Learned from the training nodes, evenly chosen where they are too many.
 
     Features are standardised over these nodes, unless most of them are 0. `strength` is the one of
-    STRENGTHS with the best micro-F1 on validation nodes, the smallest if several are.
+    STRENGTHS with the best micro-F1 on validation nodes, the smallest if several are; where there
+    are many nodes, as it turns out on some of them.
     """
     d = dataset
     looked_at = d.features[_evenly(d.nodes(TRAIN), LOOKED_AT)]
     filled = np.count_nonzero(looked_at) / max(1, looked_at.size)
     sparse = filled <= 1 - SPARSE
-    numbers = max(1, d.num_features * d.num_classes * (filled if sparse else 1))
-    nodes, held = (
-        _evenly(d.nodes(split), max(1, int(MOST_PRODUCTS / numbers)))
-        for split in (TRAIN, VALIDATION)
+    numbers = max(1, d.num_features * (filled if sparse else 1))  # of a node
+    tried, most = (
+        max(1, int(min(MOST_NUMBERS, products / max(1, d.num_classes)) / numbers))
+        for products in (MOST_TRIED, MOST_LEARNED)
     )
+    nodes, held = (_evenly(d.nodes(split), most) for split in (TRAIN, VALIDATION))
+    some = _evenly(np.arange(nodes.size), tried)
     mean, scale = np.zeros(d.num_features), np.ones(d.num_features)
     matrix: Matrix
     if sparse:
@@ -75,12 +80,17 @@ def logistic_regression(dataset: NodeDataset) -> LogisticRegression:
         matrix = (x - mean) / scale
     targets = one_hot(d.labels[nodes], d.num_classes)
     weights, found = np.zeros((d.num_features + 1, d.num_classes)), []
+    one_class = not d.multi_label
     for strength in STRENGTHS:
-        weights = fit(matrix, targets, strength, weights, one_class=not d.multi_label)
-        tried = LogisticRegression(weights, mean, scale, strength, nodes.size)
-        score = f1_scores(tried.logits(d.features, held), d.labels[held]).micro_f1
-        found.append((score, tried))
-    return max(found, key=lambda pair: pair[0])[1]
+        weights = fit(matrix[some], targets[some], strength, weights, one_class=one_class)
+        model = LogisticRegression(weights, mean, scale, strength, nodes.size)
+        score = f1_scores(model.logits(d.features, held), d.labels[held]).micro_f1
+        found.append((score, model))
+    best = max(found, key=lambda pair: pair[0])[1]
+    if some.size == nodes.size:
+        return best
+    weights = fit(matrix, targets, best.strength, best.weights, one_class=one_class)
+    return replace(best, weights=weights)
 
 
 def fit(
