@@ -53,8 +53,9 @@ def evaluate(
     Whole neighbourhoods are computed layer by layer, a few rows at a time, so memory does not grow
     with their size. Each split sees what it may see: training nodes only their own graph,
     validation nodes also training nodes, test nodes everything. Traffic is scored over all windows
-    of the split, in the data's units. Beside scores on the run's data stand those of simple guesses. For nodes
-    these are the majority, logistic regression on the features alone, and label propagation.
+    of the split, in the data's units. Beside scores on the run's data stand those of simple
+    guesses. For nodes these are the majority, logistic regression on the features alone, and label
+    propagation.
 
     On another graph every node sees all others, and classes are joined by their names. A class
     that the run has not seen is reported, and counts as missed.

@@ -42,7 +42,6 @@ class Run(ABC):
     data_facts      : what settings.json says of the data (see a dataset's `facts`).
     steps_per_epoch : batches that make an epoch.
     schedule        : takes the validation scores in.
-    weight_decay    : see `Adam`.
     """
 
     def __init__(
@@ -55,7 +54,6 @@ class Run(ABC):
         data_facts: dict[str, Any],
         steps_per_epoch: int,
         schedule: PlateauSchedule,
-        weight_decay: float = 0.0,
     ) -> None:
         self.settings = settings
         self.folder = folder
@@ -64,7 +62,7 @@ class Run(ABC):
         self.data_facts = data_facts
         self.steps_per_epoch = steps_per_epoch
         self.schedule = schedule
-        self.optimizer = Adam(model.named_parameters(), settings.lr, weight_decay=weight_decay)
+        self.optimizer = Adam(model.named_parameters(), settings.lr)
         self.gradients = Gradients(model, device)
         self.progress = Progress()
         self.watcher = Watcher()

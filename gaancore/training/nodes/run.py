@@ -77,8 +77,8 @@ class ClassifierRun(Run):
             schedule=PlateauSchedule(
                 s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience
             ),
-            weight_decay=s.weight_decay,
         )
+        self.optimizer.weight_decay = s.weight_decay
         self.notes = words.seen_in_training(s.transductive)
 
     def fetch(self) -> Fetch[Batch]:
