@@ -34,7 +34,8 @@ from .show import Display, print_whole, score_table
 )  # fmt: skip
 @click.option(
     "--per-class", is_flag=True,
-    help="Precision, recall, F1 and support of each class or label as well.  [default: no]",
+    help="Precision, recall, F1, support and calibration of each class or label as well."
+    "  [default: no]",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
 @prefetch_option
@@ -52,14 +53,17 @@ def evaluate(
     Whole neighbourhoods are computed layer by layer, a few rows at a time, so memory does not grow
     with their size. Each split sees what it may see: training nodes only their own graph,
     validation nodes also training nodes, test nodes everything. Traffic is scored over all windows
-    of the split, in the data's units, beside guesses that learn nothing.
+    of the split, in the data's units. Beside scores on the run's data stand those of simple
+    guesses. For nodes these are the majority, logistic regression on the features alone, and label
+    propagation.
 
     On another graph every node sees all others, and classes are joined by their names. A class
     that the run has not seen is reported, and counts as missed.
 
     --per-class adds a line for each class or label. Precision: the fraction of predicted nodes that
     are correct. Recall: the fraction of true nodes that are found. F1: their harmonic mean; its
-    mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0.
+    mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0. ECE:
+    how far a predicted probability is on average from how often it comes true, in 15 bins.
     """
     prepare_process(options["threads"])
     opened = open_run(run, options["device"])
@@ -80,7 +84,8 @@ def evaluate(
     words = task_named(opened.settings.task).words
     print_whole(display.console, score_table(words, scores))
     for name, found in scores.items() if per_class else ():
-        print_whole(display.console, _class_table(name, found["per_class"]))
+        if "per_class" in found:
+            print_whole(display.console, _class_table(name, found))
     if kind == "synthetic":
         display.say(" ".join(facts["notes"]))
     elif facts["kind"] == "synthetic":
@@ -88,9 +93,11 @@ def evaluate(
     return 0
 
 
-def _class_table(split: str, classes: list[dict[str, Any]]) -> Table:
-    table = Table("class", "precision", "recall", "F1", "support", title=split)
-    for found in classes:
+def _class_table(split: str, scores: dict[str, Any]) -> Table:
+    caption = f"expected calibration error (ECE) of the predictions: {scores['ece']:.4f}"
+    columns = ("class", "precision", "recall", "F1", "support", "ECE")
+    table = Table(*columns, title=split, caption=caption)
+    for found in scores["per_class"]:
         shares = (f"{found[key]:.4f}" for key in ("precision", "recall", "f1"))
-        table.add_row(str(found["class"]), *shares, f"{found['support']:,}")
+        table.add_row(str(found["class"]), *shares, f"{found['support']:,}", f"{found['ece']:.4f}")
     return table

@@ -48,7 +48,17 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "512/K, 256, 1024; traffic 16, 128 (pools)."),
     ("gate_dim", "--gate-dim", int, "d_m, width of the gate's pooled neighbours."),
     ("dropout", "--dropout", float, "Dropout after each layer."),
+    ("input_dropout", "--input-dropout", float, "Dropout of the features of nodes."),
     ("lr", "--lr", float, "Adam's initial learning rate."),
+    ("weight_decay", "--weight-decay", float,
+     "Nodes: AdamW's decay of weights, apart from the gradient; biases have none."),
+    ("class_weight", "--class-weight", choice_of("class_weight"),
+     "Nodes count alike, or classes do however few nodes they have (balanced)."),
+    ("label_smoothing", "--label-smoothing", float,
+     "Share of a node's label that is spread evenly over all classes."),
+    ("transductive", "--transductive", bool,
+     "Training sees the features and arcs of validation and test nodes, never their labels; as in "
+     "the literature on Cora, Citeseer and Pubmed. The run says so."),
     ("history", "--history", int, "Steps that a forecast reads."),
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
@@ -77,7 +87,7 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("self_loops", "--self-loops", choice_of("self_loops"),
      "Edges from a node to itself."),
     ("normalize", "--normalize", choice_of("normalize"),
-     "Features as they are, or standardised over the training nodes."),
+     "Features as they are, standardised over the training nodes, or shares of their row's sum."),
     ("unflagged", "--unflagged", choice_of("unflagged"),
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
     ("nan", "--nan", choice_of("nan"),
@@ -98,7 +108,9 @@ def settings_options(command: Command) -> Command:
     )(command)  # fmt: skip
     for name, option, kind, text in reversed(SETTINGS):
         help_text = text if "[default" in text else f"{text}  [default: {_defaults(name)}]"
-        command = click.option(option, name, type=kind, default=None, help=help_text)(command)
+        flag = kind is bool
+        kinds: dict[str, Any] = {"is_flag": True} if flag else {"type": kind}
+        command = click.option(option, name, default=None, help=help_text, **kinds)(command)
     return command
 
 

@@ -7,7 +7,7 @@ import click
 
 from gaancore.data.nodes.missing import Nan
 from gaancore.system.process import prepare_process
-from gaancore.trained.nodes import Predictions
+from gaancore.trained.predictions import Predictions
 
 from .asked import graph_options, open_classifier
 from .options import process_options
@@ -18,32 +18,52 @@ from .out_file import formulas_option, out_file, say_written, write_result
 @graph_options
 @click.option(
     "--out", metavar="FILE", default="predictions.csv", show_default=True,
-    help="A .csv with a row for each node, or an .npz with node_ids, probabilities and "
-    "class_names.",
+    help="A .csv with a row for each node, or an .npz with node_ids, probabilities, "
+    "class_names and, with --top-k, top.",
 )  # fmt: skip
+@click.option(
+    "--top-k", type=click.IntRange(1), metavar="K",
+    help="`predicted` names the K most likely classes or labels, the most likely first."
+    "  [default: one class; of labels, those above --threshold]",
+)  # fmt: skip
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="P",
+    help="Of several labels, those with a probability above P are predicted.  [default: 0.5]",
+)
 @formulas_option
 @process_options
 def predict(
-    run: str, data: str | None, nan: Nan | None, out: str, escape_formulas: bool, **options: Any
+    run: str,
+    data: str | None,
+    nan: Nan | None,
+    out: str,
+    top_k: int | None,
+    threshold: float | None,
+    escape_formulas: bool,
+    **options: Any,
 ) -> int:
     """Predict every node, under its own id, with the best weights of the run in folder RUN.
 
     The .csv has a row for each node. `predicted` is its most likely class, or all labels that are
-    more likely than not. The columns p0, p1, ... are the probabilities of each class, or of each
-    label by itself; they are called p:NAME where the run's data has names. Every node sees its
-    whole neighbourhood. For your own graph, one .npz with edges (`src dst`, `edge_index` or
-    `indptr indices`) and features (`x`) is enough, or a folder with nodes.csv (`id` and features)
-    and edges.csv (`src dst`).
+    more likely than not; --top-k and --threshold choose otherwise. The columns p0, p1, ... are the
+    probabilities of each class, or of each label by itself; they are called p:NAME where the run's
+    data has names. Every node sees its whole neighbourhood. For your own graph, one .npz with edges
+    (`src dst`, `edge_index` or `indptr indices`) and features (`x`) is enough, or a folder with
+    nodes.csv (`id` and features) and edges.csv (`src dst`).
     """
     prepare_process(options["threads"])
     target = out_file(out)
     opened = open_classifier(run, options["device"])
-    found = opened.predictions(data, nan=nan)
+    found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
     arrays = {
         "node_ids": found.node_ids,
         "probabilities": found.probabilities,
         "class_names": found.class_names,
     }
+    if found.top is not None:
+        arrays["top"] = found.top
     named = opened.classifier.class_names is not None
     called = [f"p:{name}" if named else f"p{name}" for name in found.class_names]
     rows = _rows(found, ";" if named else " ")
@@ -56,8 +76,9 @@ def predict(
 
 def _rows(found: Predictions, between: str) -> Iterator[list[object]]:
     names = found.class_names
+    taken = found.labels if found.top is None else found.top
     for node_id, label, row in zip(
-        found.node_ids.tolist(), found.labels, found.probabilities, strict=True
+        found.node_ids.tolist(), taken, found.probabilities, strict=True
     ):
-        predicted = between.join(names[label]) if found.labels.ndim == 2 else label
+        predicted = between.join(names[label]) if taken.ndim == 2 else label
         yield [node_id, predicted, *(f"{p:.6f}" for p in row)]

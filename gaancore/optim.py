@@ -1,4 +1,4 @@
-"""Adam, gradient clipping, and the two schedules of the paper's training recipe."""
+"""Adam and AdamW, gradient clipping, and the two schedules of the paper's training recipe."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,10 +15,14 @@ NamedParameters = Iterable[tuple[str, Parameter]]
 
 
 class Adam:
-    """Adam (Kingma and Ba, 2015) without weight decay, bias corrections included.
+    """Adam (Kingma and Ba, 2015), bias corrections included; with weight decay it is AdamW.
 
     m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
-    p = p - lr * lr_scale * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
+    p = p - lr * lr_scale * ((m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps) + decay * p)
+
+    decay is `weight_decay`, apart from the gradient and its moments (Loshchilov and Hutter, 2019,
+    algorithm 2, with the rate as factor), and 0 for a bias, a parameter of one axis. The default 0
+    is plain Adam.
 
     Defaults are those of the paper's framework (MXNet). A parameter without a gradient stays, and
     t does not count such a step for it: t is of the parameter, as in MXNet and PyTorch.
@@ -39,8 +43,10 @@ class Adam:
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
+        weight_decay: float = 0.0,
     ) -> None:
         self.parameters = dict(parameters)
+        self.weight_decay = weight_decay
         self.lr, self.beta1, self.beta2, self.eps = lr, beta1, beta2, eps
         self.steps = dict.fromkeys(self.parameters, 0)
         self.moment1 = {name: _zeros_like(p) for name, p in self.parameters.items()}
@@ -55,6 +61,8 @@ class Adam:
             correction = math.sqrt(1 - self.beta2 ** self.steps[name])
             eps, unbiased = self.eps * correction, 1 - self.beta1 ** self.steps[name]
             rate = self.lr * p.lr_scale * correction / unbiased
+            if self.weight_decay and p.data.ndim > 1:
+                p.data *= p.dtype.type(1 - self.lr * p.lr_scale * self.weight_decay)
             kernels_for(p.data).adam_step(
                 p.data, p.grad, self.moment1[name], self.moment2[name],
                 rate, self.beta1, self.beta2, eps,

@@ -232,3 +232,26 @@ def test_a_run_stops_after_validation_b_plus_p_plus_1_whatever_the_first_score(p
 def test_a_validation_without_any_score_is_no_improvement():
     schedule = PlateauSchedule(0.01, 0.01, 0.5, decay_patience=1, stop_patience=1)
     assert [schedule.update(-math.inf), schedule.update(-3.0)] == [False, True]
+
+
+def test_weight_decay_is_adamw_and_leaves_biases_and_idle_weights_alone():
+    rng = np.random.default_rng(3)
+    params = {
+        "weight": Parameter(rng.standard_normal((2, 3)), lr_scale=0.1),
+        "bias": Parameter(rng.standard_normal(3)),
+        "idle": Parameter(np.ones((2, 2))),
+    }
+    expected = {name: p.data.copy() for name, p in params.items()}
+    optimizer = Adam(params.items(), lr=0.02, weight_decay=0.3)
+    m, v = {}, {}
+    for t in range(1, 30):
+        for name in ("weight", "bias"):
+            g = params[name].grad = rng.standard_normal(params[name].shape)
+            m[name] = 0.9 * m.get(name, 0) + 0.1 * g
+            v[name] = 0.999 * v.get(name, 0) + 0.001 * g * g
+            decay, rate = (0.3, 0.002) if name == "weight" else (0.0, 0.02)
+            way = (m[name] / (1 - 0.9**t)) / (np.sqrt(v[name] / (1 - 0.999**t)) + 1e-8)
+            expected[name] = expected[name] - rate * (way + decay * expected[name])
+        optimizer.step()
+    for name, value in expected.items():
+        assert_allclose(params[name].data, value, rtol=1e-10)

@@ -16,12 +16,13 @@ MODELS = (*AGGREGATORS, "fnn")
 
 
 class NodeClassifier(Module):
-    """logits = FC(h_L), h_{l+1} = dropout(aggregator_l(h_l)), h_0 = FC(features).
+    """logits = FC(h_L), h_{l+1} = dropout(aggregator_l(h_l)), h_0 = FC(dropout(features)).
 
     layers    : the aggregators, from the features to the seeds; their number is L.
     embed_dim : width of h_0.
     out_dim   : width of h_1 .. h_L.
     dropout   : share of each h_l, l > 0, that is set to 0 in training.
+    input_dropout : the same of the features; the paper has none.
 
     >>> spec, rng = AggregatorSpec("gaan", num_heads=2), np.random.default_rng(0)
     >>> widths = {"embed_dim": 8, "out_dim": 8}
@@ -40,6 +41,7 @@ class NodeClassifier(Module):
         embed_dim: int,
         out_dim: int,
         dropout: float,
+        input_dropout: float = 0.0,
         rng: np.random.Generator,
     ) -> None:
         self.embed = Linear(in_dim, embed_dim, rng)
@@ -49,6 +51,7 @@ class NodeClassifier(Module):
         ]
         self.head = Linear(out_dim, num_classes, rng)
         self.dropout = dropout
+        self.input_dropout = input_dropout
 
     @property
     def num_steps(self) -> int:
@@ -73,7 +76,7 @@ class NodeClassifier(Module):
 
         seed : the step's dropout seed while training; None for no dropout.
         """
-        h = self.embed(x)
+        h = self.embed(_dropped(x, self.input_dropout, seed))
         for number, block in enumerate(blocks):
             h = self.layer(number, h, block, seed)
         return self.head(h)
@@ -81,6 +84,8 @@ class NodeClassifier(Module):
 
 class FeedForward(Module):
     """The paper's two-layer network: FC-ReLU-FC-ReLU-FC on a node's own features, no graph.
+
+    input_dropout : share of the features that is set to 0 in training; the paper has none.
 
     >>> model = FeedForward(3, 4, hidden_dim=8, rng=np.random.default_rng(0))
     >>> model(Tensor(np.ones((2, 3), np.float32))).shape
@@ -91,17 +96,34 @@ class FeedForward(Module):
     num_layers = 2
 
     def __init__(
-        self, in_dim: int, num_classes: int, *, hidden_dim: int, rng: np.random.Generator
+        self,
+        in_dim: int,
+        num_classes: int,
+        *,
+        hidden_dim: int,
+        input_dropout: float = 0.0,
+        rng: np.random.Generator,
     ) -> None:
         self.embed = Linear(in_dim, hidden_dim, rng, slope=0.0)
         self.hidden = Linear(hidden_dim, hidden_dim, rng, slope=0.0)
         self.head = Linear(hidden_dim, num_classes, rng)
+        self.input_dropout = input_dropout
 
     def __call__(self, x: Tensor, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
-        """x (n, in_dim) -> logits (n, classes); there are no blocks and no dropout."""
-        return self.head(self.up_to(self.num_layers, x))
+        """x (n, in_dim) -> logits (n, classes); there are no blocks.
+
+        seed : the step's dropout seed while training; None for no dropout.
+        """
+        return self.head(self.up_to(self.num_layers, _dropped(x, self.input_dropout, seed)))
 
     def up_to(self, layer: int, x: Tensor) -> Tensor:
         """x (n, in_dim) -> the output (n, hidden_dim) of hidden layer 1 or 2."""
         h = self.embed(x)
         return h if layer == 1 else self.hidden(h)
+
+
+def _dropped(x: Tensor, rate: float, seed: int | None) -> Tensor:
+    """Features with some of them set to 0, if a rate and the seed of a step say so."""
+    if seed is None or not rate:
+        return x
+    return dropout(x, rate=rate, seed=derive_seed(seed, "input"))

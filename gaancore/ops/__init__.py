@@ -12,7 +12,13 @@ from gaancore.ops.elementwise import (
     tanh,
 )
 from gaancore.ops.linalg import linear, matmul
-from gaancore.ops.loss import bce_with_logits, masked_absolute_error, softmax_cross_entropy
+from gaancore.ops.loss import (
+    bce_with_logits,
+    masked_absolute_error,
+    soft_bce_with_logits,
+    soft_cross_entropy,
+    softmax_cross_entropy,
+)
 from gaancore.ops.operators import install as _install_operators
 from gaancore.ops.recurrent import gru_update
 from gaancore.ops.segment import (
@@ -60,6 +66,8 @@ __all__ = [
     "segment_softmax",
     "segment_weighted_sum",
     "sigmoid",
+    "soft_bce_with_logits",
+    "soft_cross_entropy",
     "softmax_cross_entropy",
     "split_columns",
     "split_rows",

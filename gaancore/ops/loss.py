@@ -74,6 +74,65 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backwar
 
 
 @primitive
+def soft_bce_with_logits(logits: Array, targets: Array, weights: Array) -> tuple[Array, Backward]:
+    """Binary cross-entropy with targets between 0 and 1, each pair with its own weight.
+
+    out = mean of w (log(1 + exp(x)) - t x)
+
+    logits, targets, weights (N, C) float of one type; the latter two are constants. Returns a
+    scalar; 0 for N = 0. Raises ShapeError if shapes or types differ.
+
+    >>> logits, targets = np.log([[3.0, 1.0]]), np.array([[1.0, 0.5]])
+    >>> float(np.exp(-2 * soft_bce_with_logits(logits, targets, np.ones((1, 2))).data).round(6))
+    0.375
+    """
+    expect_floats("soft_bce_with_logits", logits=logits, targets=targets, weights=weights)
+    expect_shape("soft_bce_with_logits", "logits", logits, ("N", "C"))
+    expect_shape("soft_bce_with_logits", "targets", targets, logits.shape)
+    expect_shape("soft_bce_with_logits", "weights", weights, logits.shape)
+    xp, dtype = array_module(logits), logits.dtype
+    decay = xp.exp(-xp.abs(logits))  # in (0, 1], whatever the logit
+    losses = weights * (xp.maximum(logits, 0) + xp.log1p(decay) - targets * logits)
+    factor = dtype.type(1 / max(1, logits.size))
+
+    def backward(grad: Array) -> tuple[Array, None, None]:
+        probabilities = xp.where(logits >= 0, 1, decay) / (1 + decay)
+        return weights * (probabilities - targets) * (grad * factor), None, None
+
+    return xp.asarray(losses.sum(dtype=np.float64) * factor, dtype=dtype), backward
+
+
+@primitive
+def soft_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backward]:
+    """Cross-entropy of softmax(logits) with a weight for each class of each node.
+
+    out = mean over nodes of sum_c t_c (log(sum_d exp(x_d)) - x_c)
+
+    logits, targets (N, C) float of one type; targets are constants of 0 or more, and a row need not
+    sum to 1. Returns a scalar; 0 for N = 0. Raises ShapeError if shapes or types differ.
+
+    >>> loss = soft_cross_entropy(np.log([[1.0, 3.0]]), np.array([[0.0, 2.0]]))
+    >>> float(np.exp(-loss.data).round(6))  # the probability of class 1, twice
+    0.5625
+    """
+    expect_floats("soft_cross_entropy", logits=logits, targets=targets)
+    expect_shape("soft_cross_entropy", "logits", logits, ("N", "C"))
+    expect_shape("soft_cross_entropy", "targets", targets, logits.shape)
+    xp, dtype = array_module(logits), logits.dtype
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    powers = xp.exp(shifted)
+    sums = powers.sum(axis=1, keepdims=True)
+    losses = targets * (xp.log(sums) - shifted)
+    factor = dtype.type(1 / max(1, logits.shape[0]))
+
+    def backward(grad: Array) -> tuple[Array, None]:
+        weight = targets.sum(axis=1, keepdims=True)
+        return (weight * (powers / sums) - targets) * (grad * factor), None
+
+    return xp.asarray(losses.sum(dtype=np.float64) * factor, dtype=dtype), backward
+
+
+@primitive
 def masked_absolute_error(
     predictions: Array, targets: Array, mask: Array, *, count: int
 ) -> tuple[Array, Backward]:

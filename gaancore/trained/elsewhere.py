@@ -1,7 +1,7 @@
 """Scores of a classifier on labelled nodes of a graph that it was not trained on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from gaancore.data.nodes.split import has_label
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
 from gaancore.system.paths import user_path
-from gaancore.training.nodes.metrics import Counts, class_counts
+from gaancore.trained.scores import scores_of
+from gaancore.training.nodes.metrics import class_counts
 from gaancore.training.nodes.predict import Classifier
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
@@ -152,9 +153,11 @@ class NewGraph:
         self.place = np.array([place.get(name, -1) for name in here])
         self.notes = self._notes(have)
 
-    def counts(self, part: str, settings: NodeSettings, prefetch: int) -> tuple[list[str], Counts]:
-        """The names of the classes that the nodes of `part` have or are given, or of the labels
-        that the graph knows, and their counts.
+    def scores(
+        self, part: str, settings: NodeSettings, prefetch: int, *, per_class: bool
+    ) -> dict[str, Any]:
+        """As `evaluate` gives them for a split, over the classes that the nodes of `part` have or
+        are given, or over the labels that the graph knows.
         """
         rows, d = self.parts[part], self.dataset
         split = np.full(d.num_nodes, UNFLAGGED, np.int8)
@@ -164,26 +167,19 @@ class NewGraph:
         logits = Scorer(view, statistics, settings, prefetch).logits(self.classifier.model, TEST)
         extra = len(self.unseen)
         joined = _joined(d.labels[rows], self.place, len(self.known) + extra)
-        found = class_counts(np.pad(logits, ((0, 0), (0, extra)), constant_values=_NEVER), joined)
+        logits = np.pad(logits, ((0, 0), (0, extra)), constant_values=_NEVER)
+        found = class_counts(logits, joined)
         if d.multi_label:  # a label that the graph does not know is not one that a node lacks
             there = np.isin(np.arange(found.support.size), self.place)
         else:
             there = found.predicted + found.support > 0
-        names = [
-            name for name, kept in zip([*self.known, *self.unseen], there, strict=True) if kept
-        ]
-        return names, Counts(found.hits[there], found.predicted[there], found.support[there])
-
-    def scores(
-        self, part: str, settings: NodeSettings, prefetch: int, *, per_class: bool
-    ) -> dict[str, Any]:
-        """As `evaluate` gives them for a split."""
-        names, counts = self.counts(part, settings, prefetch)
-        found = asdict(counts.scores())
-        if per_class:
-            pairs = zip(names, counts.per_class(), strict=True)
-            found["per_class"] = [{"class": name, **asdict(row)} for name, row in pairs]
-        return found
+        counted = np.flatnonzero(there)
+        called = [*self.known, *self.unseen]
+        probabilities = self.classifier.probabilities(logits)
+        names = [called[at] for at in counted]
+        return scores_of(
+            logits, probabilities, joined, names, per_class=per_class, counted=counted.tolist()
+        )
 
     def _notes(self, have: np.ndarray) -> tuple[str, ...]:
         d = self.dataset

@@ -1,7 +1,7 @@
 """A run that classifies nodes, opened."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,8 @@ from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError, expect_choice
 from gaancore.trained.elsewhere import SPLITS, NewGraph, labelled_nodes, told_of_features
 from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
+from gaancore.trained.predictions import Predictions, predictions_of
+from gaancore.trained.scores import scores_of
 from gaancore.training.choices import with_changes
 from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
 from gaancore.training.nodes.heads.of_test import look_at_heads
@@ -22,27 +24,6 @@ from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.same_data import data_differences
 
 Data = str | Path | NodeDataset | NodeInputs | None  # None: the run's own
-
-
-@dataclass(frozen=True)
-class Predictions:
-    """What a run says about each of N nodes.
-
-    node_ids      : (N,) the data's own ids.
-    logits        : (N, C).
-    probabilities : (N, C): of each class, or of each label by itself.
-    class_names   : (C,) the names of the classes or labels, as text; numbers where there are none.
-    labels        : (N,) the most likely class by name; or (N, C) bool, the labels that are more
-                    likely than not.
-    notes         : what was assumed when the graph was read.
-    """
-
-    node_ids: np.ndarray
-    logits: np.ndarray
-    probabilities: np.ndarray
-    class_names: np.ndarray
-    labels: np.ndarray
-    notes: tuple[str, ...]
 
 
 class NodeRun(OpenedRun):
@@ -59,8 +40,8 @@ class NodeRun(OpenedRun):
     ((4, 2), ['a', 'b'])
     >>> run.gates(nodes=[1])[2].shape  # of layer 2: one node, two heads
     (1, 2)
-    >>> sorted(run.evaluate())
-    ['test', 'validation']
+    >>> sorted(run.evaluate(["train", "validation"], per_class=True)["validation"])
+    ['ece', 'macro_f1', 'micro_f1', 'per_class']
     """
 
     kind_of_data = NodeDataset
@@ -98,15 +79,21 @@ class NodeRun(OpenedRun):
     def _told(self, inputs: NodeInputs) -> NodeInputs:
         return told_of_features(inputs, self.classifier, self.facts)
 
-    def predictions(self, data: Data = None, *, nan: Nan | None = None) -> Predictions:
-        """Everything about every node, from whole neighbourhoods. See predict, predict_proba."""
-        classifier, inputs = self.classifier, self.inputs(data, nan=nan)
-        logits = classifier.logits(inputs)
-        names = classifier.class_names or tuple(map(str, range(logits.shape[1])))
-        called = np.array(names)
-        labels = logits > 0 if classifier.multi_label else called[logits.argmax(axis=1)]
-        probabilities = classifier.probabilities(logits)
-        return Predictions(inputs.node_ids, logits, probabilities, called, labels, inputs.notes)
+    def predictions(
+        self,
+        data: Data = None,
+        *,
+        nan: Nan | None = None,
+        top_k: int | None = None,
+        threshold: float | None = None,
+    ) -> Predictions:
+        """Everything about every node, from whole neighbourhoods. See predict, predict_proba.
+
+        top_k     : name the so many most likely classes of each node; of several labels, take them.
+        threshold : of several labels, take those that are more likely than this; by default 1/2.
+        Raises SettingsError for a number or a threshold that makes no sense here.
+        """
+        return predictions_of(self.classifier, self.inputs(data, nan=nan), top_k, threshold)
 
     def predict(self, data: Data = None) -> np.ndarray:
         """(N,) the most likely class of each node, by name; with several labels (N, C) bool."""
@@ -171,10 +158,13 @@ class NodeRun(OpenedRun):
                        run has not seen counts as missed. Only classes that a node has or is given
                        are in macro-F1.
         eval_fanouts : neighbours drawn at each step, -1 for all; by default as in training.
-        per_class    : precision, recall, F1 and support of each class or label as well.
+        per_class    : precision, recall, F1, support and calibration of each class or label as
+                       well; see `calibration_errors`.
         prefetch     : batches made ahead by threads, where neighbours are drawn.
-        Returns {split: scores}; its `notes` say whether the data were the run's, and what was
-        joined. Raises SettingsError for other splits, DataError for data that cannot be scored.
+        Returns {split: scores}, on the run's own data with those of guesses beside them (see
+        `baselines`); its `notes` say whether the data were the run's, what was joined, and which
+        guesses were left out. Raises SettingsError for other splits, DataError for data that cannot
+        be scored.
         """
         for split in splits or ():
             expect_choice("splits", split, tuple(SPLITS))
@@ -253,14 +243,19 @@ class NodeRun(OpenedRun):
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
         classifier = self.classifier
         scorer = Scorer(dataset, (classifier.mean, classifier.scale), settings, prefetch)
+        names = dataset.class_names or range(dataset.num_classes)
         found = Scored()
         for split in splits:
-            counts = scorer.counts(classifier.model, SPLITS[split])
-            found[split] = asdict(counts.scores())
-            if per_class:
-                names = dataset.class_names or range(dataset.num_classes)
-                rows = zip(names, counts.per_class(), strict=True)
-                found[split]["per_class"] = [{"class": n, **asdict(row)} for n, row in rows]
+            logits = scorer.logits(classifier.model, SPLITS[split])
+            labels = dataset.labels[dataset.nodes(SPLITS[split])]
+            probabilities = classifier.probabilities(logits)
+            found[split] = scores_of(logits, probabilities, labels, names, per_class=per_class)
+        for split in splits:
+            if split != "train":  # the guesses know these labels
+                guesses = scorer.baselines(SPLITS[split])
+                scores = guesses.scores.items()
+                found.update({f"{guess} on {split}": score for guess, score in scores})
+                found.notes += tuple(note for note in guesses.notes if note not in found.notes)
         return found
 
     def plot(

@@ -122,6 +122,8 @@ def _convert(
         if kind is tuple:
             parts = value.split(",") if isinstance(value, str) else value
             return tuple(_convert(where, name, part, default[0], words) for part in parts)
+        if kind is bool:
+            return {"true": True, "false": False}[str(value).strip().lower()]
         if isinstance(value, bool) or (kind is int and isinstance(value, float)):
             raise ValueError
         if kind is str and not isinstance(value, str | int | float):
@@ -130,8 +132,13 @@ def _convert(
         if converted != converted:  # NaN
             raise ValueError
         return converted
-    except (TypeError, ValueError):
-        meaning = {tuple: "numbers such as 25,10", int: "a whole number", float: "a number"}
+    except (TypeError, ValueError, KeyError):
+        meaning = {
+            tuple: "numbers such as 25,10",
+            int: "a whole number",
+            float: "a number",
+            bool: "true or false",
+        }
         raise SettingsError(
             f"{where}: {name}: expected {meaning.get(kind, 'text')}, got {value!r}"
         ) from None

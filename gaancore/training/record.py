@@ -2,7 +2,8 @@
 
 `schema` counts their versions. Version 0, without the key, is that of gaancore 0.1; its files are
 read like version 1's, which differs by this key, by `waiting_share` in the log of every task, by
-`step` and `checksums` in the facts of readings, and by `loss`, which was a mean over steps.
+`step` and `checksums` in the facts of readings, by `baselines` of nodes, where there was only a
+`majority`, and by `loss`, which was a mean over steps.
 """
 
 from typing import Any, NotRequired, TypedDict
@@ -66,6 +67,6 @@ class Record(TypedDict):
     peak_rss_mb: float
     settings: dict[str, Any]
     versions: dict[str, str]
-    majority: NotRequired[dict[str, Any]]  # where nodes are classified
-    baselines: NotRequired[dict[str, Any]]  # of forecasts: guesses, by name
+    baselines: dict[str, Any]  # guesses by name; of nodes, on test nodes if there are any
+    baselines_notes: NotRequired[list[str]]  # of nodes: what was left out
     inputs_read: NotRequired[dict[str, float]]  # of forecasts: `share` and `empty`

@@ -38,7 +38,9 @@ def test_the_table_shows_four_digits(gaancore, record):
 def test_the_splits_can_be_chosen(gaancore, record):
     outcome = gaancore("evaluate", "run", "--json", "--split", "train", "--split", "test")
     scores = json.loads(outcome.out)
-    assert set(scores) == {"run", "data", "train", "test"}
+    guesses = {f"{name} on test" for name in record["baselines"]}  # they know training labels
+    assert set(scores) == {"run", "data", "train", "test", *guesses}
+    assert all(scores[f"{name} on test"] == found for name, found in record["baselines"].items())
     assert 0 < scores["train"]["micro_f1"] <= 1
 
 
@@ -47,9 +49,11 @@ def test_each_class_has_its_scores_whose_f1_has_the_mean_of_the_record(gaancore,
     scores = json.loads(gaancore("evaluate", "run", "--json", "--per-class").out)
     for split in ("validation", "test"):
         classes = scores[split].pop("per_class")
+        assert 0 <= scores[split].pop("ece") < 1
         assert [found["class"] for found in classes] == [0, 1, 2, 3, 4]
         assert all(
-            list(found) == ["class", "precision", "recall", "f1", "support"] for found in classes
+            list(found) == ["class", "precision", "recall", "f1", "support", "ece"]
+            for found in classes
         )
         mean = sum(found["f1"] for found in classes) / 5
         assert mean == pytest.approx(record[split]["macro_f1"])
@@ -79,13 +83,14 @@ def test_classes_are_counted_from_what_is_predicted_under_their_names(gaancore, 
     assert outcome.code == 0
     at = next(n for n, line in enumerate(outcome.lines) if line.split() == ["test"])
     header, _, *rows = outcome.lines[at + 2 : at + 7]
-    assert header.replace("┃", " ").split() == ["class", "precision", "recall", "F1", "support"]
+    columns = ["class", "precision", "recall", "F1", "support", "ECE"]
+    assert header.replace("┃", " ").split() == columns
     for name, row in zip(names, rows, strict=True):
         hits, guesses = pairs.count((name, name)), [guess for guess, _ in pairs].count(name)
         support = [truth for _, truth in pairs].count(name)
         shares = hits / max(guesses, 1), hits / support, 2 * hits / (guesses + support)
         cells = [cell.strip() for cell in row.strip("│").split("│")]
-        assert cells == [name, *(f"{share:.4f}" for share in shares), str(support)]
+        assert cells[:-1] == [name, *(f"{share:.4f}" for share in shares), str(support)]
 
 
 def test_speeds_have_no_classes_to_score(refused):

@@ -7,6 +7,8 @@ import pytest
 from small_files import CLASSES, write_graphsage, write_npz
 from small_run import small_options
 
+from gaancore.tasks import open_run
+
 
 @pytest.fixture
 def trained(gaancore, tmp_path):
@@ -99,3 +101,43 @@ def test_training_on_a_graph_without_labels_is_refused_with_the_way_out(refused,
     remedy = "predict with a trained model instead: that needs none"
     assert refused("train", "--task", "ppi", "--data", path).endswith(remedy)
     assert refused("convert", path, "store").endswith(remedy)
+
+
+def test_of_several_labels_a_threshold_or_a_number_says_which_are_predicted(
+    gaancore, refused, trained
+):
+    assert gaancore("predict", "run", "--threshold", "0.4").code == 0
+    for row in rows_of("predictions.csv"):
+        likely = [str(c) for c in range(3) if float(row[f"p{c}"]) > 0.4]
+        assert row["predicted"].split() == likely
+    assert gaancore("predict", "run", "--top-k", "2").code == 0
+    for row in rows_of("predictions.csv"):
+        order = sorted(range(3), key=lambda c: -float(row[f"p{c}"]))
+        assert row["predicted"].split() == [str(c) for c in order[:2]]
+    assert gaancore("predict", "run", "--top-k", "2", "--out", "out.npz").code == 0
+    with np.load("out.npz") as archive:
+        assert archive["top"].shape == (6, 2)
+        ranked = np.take_along_axis(archive["probabilities"], archive["top"], axis=1)
+        assert (np.diff(ranked) <= 0).all()
+    found = open_run("run").predictions(top_k=2)
+    assert found.labels.sum(axis=1).tolist() == [2] * 6
+    assert refused("predict", "run", "--top-k", "4") == (
+        "--top-k: expected 1 to 3, the classes of the run, got 4"
+    )
+    assert refused("predict", "run", "--threshold", "2") == (
+        "--threshold: expected a probability, 0 to 1, got 2.0"
+    )
+    assert "--threshold: top_k says already how many" in refused(
+        "predict", "run", "--threshold", "0.5", "--top-k", "1"
+    )
+
+
+def test_of_one_class_a_node_the_likeliest_are_named_in_order(gaancore, refused, tmp_path):
+    path = write_npz(tmp_path, y=np.array(CLASSES))
+    options = ["--task", "classes", "--data", path, *small_options(fanouts="-1,-1")]
+    assert gaancore("train", *options, "--out", "run").code == 0
+    assert gaancore("predict", "run", "--top-k", "2").code == 0
+    for row in rows_of("predictions.csv"):
+        p = [float(row[f"p{c}"]) for c in range(len(row) - 2)]
+        assert row["predicted"].split() == [str(c) for c in np.argsort(-np.array(p))[:2]]
+    assert "a threshold is for several labels" in refused("predict", "run", "--threshold", "0.5")

@@ -174,3 +174,20 @@ def test_the_best_weights_score_the_same_on_either_device(tmp_path, device):
     ]
     assert all(isinstance(logits, np.ndarray) for logits in outputs)
     assert_allclose(outputs[0], outputs[1], atol=1e-5)
+
+
+@ON_CUDA
+@pytest.mark.parametrize("one_class", [False, True])
+def test_a_run_against_learning_by_heart_agrees_with_the_cpu(tmp_path, device, one_class):
+    dataset = small_dataset()
+    if one_class:
+        dataset = replace(dataset, labels=dataset.labels.argmax(axis=1))
+    against = {"weight_decay": 0.1, "input_dropout": 0.3, "label_smoothing": 0.2}
+    against |= {"class_weight": "balanced", "normalize": "row", "transductive": True}
+    losses = {}
+    for place in ("cpu", device):
+        task = "classes" if one_class else "labels"
+        small_run(tmp_path / place[:3], dataset, device=place, task=task, **against).train()
+        lines = (tmp_path / place[:3] / "log.jsonl").read_text("utf-8").splitlines()
+        losses[place] = [json.loads(line)["loss"] for line in lines]
+    assert_allclose(losses[device], losses["cpu"], rtol=1e-4)

@@ -114,7 +114,9 @@ def test_data_without_test_nodes_are_trained_on_and_scored_by_validation(tmp_pat
     run = gaancore.train(small_dataset(split=split), out=tmp_path / "run", **SIZES)
     assert "test" not in run.record
     assert "validation micro-F1" in capsys.readouterr().out
-    assert list(run.evaluate(["validation"])) == ["validation"]
+    found = run.evaluate(["validation"])
+    guesses = {f"{name} on validation": scores for name, scores in run.record["baselines"].items()}
+    assert found == {"validation": run.record["validation"]} | guesses
     with pytest.raises(SettingsError, match="splits: the run's data have no test nodes"):
         run.evaluate()
 

@@ -147,6 +147,8 @@ FUNCTIONS = {
     "abs": ("x",),
     "sign": ("x",),
     "exp": ("x",),
+    "log1p": ("x",),
+    "maximum": ("x1", "x2"),
     "log": ("x",),
     "tanh": ("x",),
 }

@@ -127,6 +127,24 @@ def test_softmax_cross_entropy(N, C, rng, device, check):
     check(loss, rng.standard_normal((N, C)), rng=rng)
 
 
+@given(N=sizes, C=sizes, rng=rngs)
+def test_binary_cross_entropy_with_soft_targets_and_weights(N, C, rng, device, check):
+    targets, weights = to_device(rng.random((2, N, C)), device)
+
+    def loss(logits):
+        return ops.soft_bce_with_logits(logits, targets, weights)
+
+    check(loss, rng.standard_normal((N, C)), rng=rng)
+
+
+@given(N=sizes, C=st.integers(1, 5), rng=rngs)
+def test_cross_entropy_with_soft_targets(N, C, rng, device, check):
+    targets = to_device(rng.random((N, C)), device)
+    check(
+        lambda logits: ops.soft_cross_entropy(logits, targets), rng.standard_normal((N, C)), rng=rng
+    )
+
+
 @given(shape=st.sampled_from([(6,), (2, 3), (3, -1), (1, 2, 3), (-1,)]), rng=rngs)
 def test_reshape(shape, rng, check):
     check(partial(ops.reshape, shape=shape), rng.standard_normal((3, 2)), rng=rng)

@@ -9,7 +9,7 @@ from gaancore.errors import ShapeError, expect_choice
 from gaancore.kernels.cpu.gather import gather_rows
 from gaancore.system.mapped import forget_pages
 
-Normalize = Literal["none", "standard"]
+Normalize = Literal["none", "standard", "row"]
 ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
 # At most 1 / FAR^2 of any training set lies beyond FAR deviations of its mean (Chebyshev).
 FAR, NARROW, SHOWN = 5.0, 0.05, 3
@@ -21,6 +21,8 @@ class Features:
     matrix      : (N, F) float32, in memory or memory-mapped; only rows asked for are read.
     mean, scale : (F,) float64, from feature_statistics: store them with a model, and give them
                   here for any other graph. Computed in float64.
+    by_row      : divide each row by the sum of its absolute values, so that counts become shares;
+                  a row of zeros stays.
     Raises ShapeError unless the matrix has as many columns as mean and scale.
 
     >>> import numpy as np
@@ -30,7 +32,9 @@ class Features:
     [[2.0]]
     """
 
-    def __init__(self, matrix: np.ndarray, mean: np.ndarray, scale: np.ndarray) -> None:
+    def __init__(
+        self, matrix: np.ndarray, mean: np.ndarray, scale: np.ndarray, *, by_row: bool = False
+    ) -> None:
         if matrix.ndim != 2 or matrix.shape[1:] != mean.shape:
             raise ShapeError(
                 f"Features: matrix: expected (N, {mean.size}), got {matrix.shape}; "
@@ -39,6 +43,7 @@ class Features:
         self.matrix = matrix
         self.mean = mean
         self.scale = scale
+        self.by_row = by_row
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -46,7 +51,11 @@ class Features:
 
     def __getitem__(self, nodes: np.ndarray) -> np.ndarray:
         """The rows of `nodes` (n,), which are not checked: (n, F) float32."""
-        return gather_rows(self.matrix, nodes, self.mean, self.scale)
+        x = gather_rows(self.matrix, nodes, self.mean, self.scale)
+        if self.by_row:
+            sums = np.abs(x).sum(axis=1, keepdims=True, dtype=np.float64)
+            np.divide(x, sums, out=x, where=sums > 0, casting="same_kind")
+        return x
 
 
 def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +63,8 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
 
     how : `none` leaves features as they are (0 and 1). `standard` gives the TRAINING nodes mean 0
           and population standard deviation 1. A feature that is constant there (deviation below
-          1e-12 of |mean|) keeps scale 1 and is only centred.
+          1e-12 of |mean|) keeps scale 1 and is only centred. `row` needs no statistics: see
+          `by_row` of Features.
     Two passes over the training nodes' rows, a few at a time. Raises SettingsError for another
     `how`.
 
@@ -66,7 +76,7 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     """
     expect_choice("normalize", how, get_args(Normalize))
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
-    if how == "none":
+    if how != "standard":
         return mean, scale
     nodes = dataset.nodes(TRAIN)
     parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))

@@ -133,8 +133,8 @@ def settle_targets(
         if raw.columns:
             choose = f"if one of {listed(raw.columns)} is one, choose it (label); or "
         raise DataError(
-            f"{raw.path}: no labels, which training and scores need; {choose}"
-            "predict with a trained model instead: that needs none"
+            f"{raw.sources.get('labels', raw.path)}: no labels, which training and scores need; "
+            f"{choose}predict with a trained model instead: that needs none"
         )
     split, notes = _settle_split(raw, unflagged)
     values = _without_unflagged(raw.labels, split)
@@ -179,8 +179,8 @@ def _settle_split(raw: RawDataset, unflagged: Unflagged) -> tuple[np.ndarray, li
     expect_choice("unflagged", unflagged, get_args(Unflagged))
     if raw.split is None:
         raise DataError(
-            f"{raw.path}: the files name no split; split_shares: per cent such as 60,20,20, "
-            "to draw one"
+            f"{raw.sources.get('split', raw.path)}: the files name no split; split_shares: "
+            "per cent such as 60,20,20, to draw one"
         )
     split = check_split(raw.sources["split"], raw.split, raw.node_ids)
     notes = _take_out_unlabelled(raw, split) if unflagged == "context" else []

@@ -12,7 +12,13 @@ def build_model(settings: NodeSettings, num_features: int, num_classes: int) -> 
     """The model that `settings` describe, initialised from the run seed."""
     s, rng = settings, generator(settings.seed, "init")
     if s.model == "fnn":
-        return FeedForward(num_features, num_classes, hidden_dim=s.hidden_dim, rng=rng)
+        return FeedForward(
+            num_features,
+            num_classes,
+            hidden_dim=s.hidden_dim,
+            input_dropout=s.input_dropout,
+            rng=rng,
+        )
     layers = [
         AggregatorSpec(
             s.model,
@@ -32,5 +38,6 @@ def build_model(settings: NodeSettings, num_features: int, num_classes: int) -> 
         embed_dim=s.embed_dim,
         out_dim=s.out_dim,
         dropout=s.dropout,
+        input_dropout=s.input_dropout,
         rng=rng,
     )

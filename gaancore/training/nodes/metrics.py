@@ -107,6 +107,41 @@ def f1_scores(logits: np.ndarray, labels: np.ndarray) -> Scores:
     return class_counts(logits, labels).scores()
 
 
+def calibration_errors(
+    probabilities: np.ndarray, labels: np.ndarray, bins: int = 15
+) -> tuple[float, np.ndarray]:
+    """How far probabilities are from what comes true: of all, and (C,) of each class or label.
+
+    The nodes are put into `bins` of equal width by a probability; the error is the mean over the
+    bins, weighted by their nodes, of |mean probability - share that comes true| (ECE; Guo et al.,
+    2017, equation 3). Of each class it is about the probability of that class. Of all it is about
+    that of the most likely class, where a node has one, else the mean over the labels.
+
+    probabilities (n, C); labels as in `class_counts`. 0 without nodes.
+
+    >>> half = np.full((4, 2), 0.5)
+    >>> calibration_errors(half, np.array([0, 0, 0, 1]))
+    (0.25, array([0.25, 0.25]))
+    """
+    n, num_classes = probabilities.shape
+    one_class = labels.ndim == 1
+    truth = labels[:, None] == np.arange(num_classes) if one_class else labels > 0
+    each = np.array(
+        [_gap(probabilities[:, c], truth[:, c], bins) for c in range(num_classes)], float
+    )
+    if not one_class or not n:
+        return float(each.mean()) if num_classes else 0.0, each
+    chosen = probabilities.argmax(axis=1)
+    rows = np.arange(n)
+    return _gap(probabilities[rows, chosen], truth[rows, chosen], bins), each
+
+
+def _gap(probability: np.ndarray, true: np.ndarray, bins: int) -> float:
+    place = np.clip(np.ceil(probability * bins).astype(np.int64) - 1, 0, bins - 1)
+    sums = np.bincount(place, probability.astype(np.float64) - true, minlength=bins)
+    return float(np.abs(sums).sum() / max(1, probability.size))
+
+
 def majority_scores(train_labels: np.ndarray, labels: np.ndarray, num_classes: int) -> Scores:
     """F1 of not looking at all: predict what most training nodes have (each label of at least
     half of them; the most frequent class). What a model must beat to have learned anything.

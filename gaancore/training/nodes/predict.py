@@ -89,7 +89,8 @@ class Classifier:
                     f"{inputs.path}: features: {given!r} stands where the run was trained on "
                     f"{own!r}; give the features the names and the order that they had then"
                 )
-        return Features(inputs.features, self.mean, self.scale)
+        by_row = self.settings.by_row
+        return Features(inputs.features, self.mean, self.scale, by_row=by_row)
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the

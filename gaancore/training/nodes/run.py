@@ -8,14 +8,14 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features import feature_statistics
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn.observe import observing
-from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import PlateauSchedule
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
+from gaancore.training.nodes import words
 from gaancore.training.nodes.batches import Batch, Batches
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
-from gaancore.training.nodes.metrics import majority_scores
+from gaancore.training.nodes.loss import NodeLoss
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.prefetch import Fetch
@@ -63,6 +63,8 @@ class ClassifierRun(Run):
         statistics = feature_statistics(dataset, s.normalize)
         self.scorer = Scorer(dataset, statistics, s, prefetch)
         view = self.scorer.view(TRAIN)
+        learned = dataset.labels[dataset.nodes(TRAIN)]
+        self.loss_of = NodeLoss(s, learned, dataset.num_classes)
         model = build_model(s, dataset.num_features, dataset.num_classes)
         self.batches = Batches(view, self.scorer.features(view), s, model.num_steps)
         super().__init__(
@@ -76,6 +78,8 @@ class ClassifierRun(Run):
                 s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience
             ),
         )
+        self.optimizer.weight_decay = s.weight_decay
+        self.notes = words.seen_in_training(s.transductive)
 
     def fetch(self) -> Fetch[Batch]:
         step = self.progress.step
@@ -85,8 +89,7 @@ class ClassifierRun(Run):
         return model(Tensor(batch.x), batch.blocks, batch.dropout_seed)
 
     def loss(self, outputs: Tensor, batch: Batch, part: None) -> Tensor:
-        loss_of = bce_with_logits if self.dataset.multi_label else softmax_cross_entropy
-        return loss_of(outputs, batch.labels)
+        return self.loss_of(outputs, batch.labels)
 
     def rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
@@ -114,13 +117,10 @@ class ClassifierRun(Run):
         return {"features": {"mean": mean, "scale": scale}}
 
     def outcome(self) -> dict[str, Any]:
-        data = self.dataset
-        if not data.nodes(TEST).size:
-            return {}
-        learned, scored = (data.labels[data.nodes(split)] for split in (TRAIN, TEST))
-        majority = majority_scores(learned, scored, data.num_classes)
-        test = self.scorer.score(self.model, TEST)
-        return {"test": asdict(test), "majority": asdict(majority)}
+        there = self.dataset.nodes(TEST).size
+        test = {"test": asdict(self.scorer.score(self.model, TEST))} if there else {}
+        guesses = self.scorer.baselines(TEST if there else VALIDATION)
+        return {**test, "baselines": guesses.scores, "baselines_notes": list(guesses.notes)}
 
     def set_epochs(self, epochs: int) -> None:
         """As every run; SettingsError also if its learning rate was made for its old end."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features import Features
+from gaancore.training.nodes.baselines.of_nodes import Baselines, baselines
 from gaancore.training.nodes.build import Model
 from gaancore.training.nodes.inference import infer, infer_sampled
 from gaancore.training.nodes.metrics import Counts, Scores, class_counts
@@ -32,13 +33,15 @@ class Scorer:
 
     def view(self, split: int) -> NodeDataset:
         """What may be seen for `split`; cut out once, not at every validation."""
+        if self.settings.transductive:
+            return self.dataset
         if split not in self._views:
             self._views[split], _ = self.dataset.view(split)
         return self._views[split]
 
     def features(self, view: NodeDataset) -> Features:
         """The features of a view, standardised where they are fetched."""
-        return Features(view.features, *self.statistics)
+        return Features(view.features, *self.statistics, by_row=self.settings.by_row)
 
     def score(self, model: Model, split: int) -> Scores:
         """F1 of the nodes of `split`, see `counts`."""
@@ -48,6 +51,10 @@ class Scorer:
         """What is predicted and what is true of the nodes of `split`, by class."""
         view = self.view(split)
         return class_counts(self.logits(model, split), view.labels[view.nodes(split)])
+
+    def baselines(self, split: int) -> Baselines:
+        """The same of guesses, by name; see `baselines`."""
+        return baselines(self.dataset, split)
 
     def logits(self, model: Model, split: int) -> np.ndarray:
         """(n, C) of the nodes of `split`, in ascending order.

@@ -24,6 +24,7 @@ from gaancore.training.choices import (
 )
 
 Batch = Literal["seeds", "graphs"]
+ClassWeight = Literal["none", "balanced"]
 
 # Widths that the paper's parameter counts pin: K d_v of attention, d_v of each
 # head of a pairwise sum, d_v of a pool.
@@ -76,6 +77,7 @@ class NodeSettings:
     value_dim: int = 0  # d_v; 0: as VALUE_WIDTHS says
     gate_dim: int = 64  # d_m
     hidden_dim: int = 1024  # of the two-layer network
+    input_dropout: float = 0.0  # of the features
     dropout: float = 0.1  # after each aggregator
     attention_dropout: float = 0.0  # of attention weights
     edge_dropout: float = 0.0  # share of arcs left out, drawn anew for each step and layer
@@ -96,10 +98,14 @@ class NodeSettings:
     decay_patience: int = 15
     stop_patience: int = 30
     clip_norm: float = 0.0
+    weight_decay: float = 0.0  # of AdamW, not of biases
+    class_weight: ClassWeight = "none"  # or "balanced": see loss.py
+    label_smoothing: float = 0.0
     epochs: int = 0  # 0: until early stopping
     validate_every: int = -1  # steps; 0: once an epoch; -1: as the variant says
 
     # Data
+    transductive: bool = False  # training sees the features and arcs of all nodes
     self_loops: SelfLoops = "keep"
     normalize: Normalize = "none"
     unflagged: Unflagged = "drop"
@@ -124,6 +130,11 @@ class NodeSettings:
     def reading(self) -> Reading:
         """How files are read that leave a choice."""
         return Reading(self.unknown_edges, self.label, self.split_column, self.features)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether each node's features are divided by their sum."""
+        return self.normalize == "row"
 
     @property
     def heads(self) -> list[int]:
@@ -202,8 +213,9 @@ def _check(s: NodeSettings) -> None:
         "decay_patience",
         "stop_patience",
     )
-    expect_at_least(s, 0, *counts, "clip_norm", "split_seed")
-    for name in ("dropout", "attention_dropout", "edge_dropout", "lr_cooldown"):
+    expect_at_least(s, 0, *counts, "clip_norm", "split_seed", "weight_decay")
+    shares = ("input_dropout", "dropout", "attention_dropout", "edge_dropout")
+    for name in (*shares, "label_smoothing", "lr_cooldown"):
         if not 0 <= getattr(s, name) < 1:
             raise SettingsError(f"{name}: expected 0 <= value < 1, got {getattr(s, name)}")
     expect_rates(s)

@@ -81,7 +81,7 @@ def test_a_node_of_no_type_is_in_no_split_and_needs_a_choice(tmp_path: Path) -> 
 
 
 BAD_REDDIT: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    ({"node_types": None}, {}, "reddit_data.npz: no array node_types; expected feature label"),
+    ({"node_types": None}, {}, "reddit_data.npz: the files name no split"),
     ({"node_types": np.array([1, 1, 1, 2, 3, 4])}, {}, "node_types: 4 at row 5; expected 1 train"),
     ({"node_types": np.ones(6)}, {}, "node_types: expected integers in shape (6,), got float64"),
     (

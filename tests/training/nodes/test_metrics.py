@@ -8,7 +8,13 @@ from numpy.testing import assert_allclose
 from strategies import seeds
 
 from gaancore.errors import TrainingError
-from gaancore.training.nodes.metrics import ClassScores, class_counts, f1_scores, majority_scores
+from gaancore.training.nodes.metrics import (
+    ClassScores,
+    calibration_errors,
+    class_counts,
+    f1_scores,
+    majority_scores,
+)
 
 
 def scores_by_loops(predicted, truth, columns) -> ClassScores:
@@ -137,3 +143,23 @@ def test_the_majority_predicts_each_label_that_half_of_the_training_nodes_have()
 def test_the_majority_class_is_the_most_frequent_in_training_even_if_others_are_unseen_there():
     train, test = np.array([1, 1, 0]), np.array([1, 3, 1, 0])
     assert majority_scores(train, test, 4).micro_f1 == 0.5
+
+
+def test_calibration_errors_of_three_nodes_worked_by_hand():
+    """Bins of a tenth: 0.85 and 0.9 share one, which is right once in two."""
+    probabilities = np.array([[0.85, 0.15], [0.9, 0.1], [0.35, 0.65]])
+    overall, each = calibration_errors(probabilities, np.array([0, 1, 1]), bins=10)
+    of_all = (abs((0.85 - 1) + (0.9 - 0)) + abs(0.65 - 1)) / 3
+    of_first = (abs((0.85 - 1) + (0.9 - 0)) + 0.35) / 3
+    assert overall == pytest.approx(of_all)
+    # of the second class: 0.15, 0.1 and 0.65, each in a bin of its own
+    assert each == pytest.approx([of_first, (0.15 + abs(0.1 - 1) + abs(0.65 - 1)) / 3])
+    several, of_labels = calibration_errors(probabilities, np.array([[1, 0], [0, 1], [0, 1]]), 10)
+    assert of_labels == pytest.approx(each)
+    assert several == pytest.approx(each.mean())
+
+
+def test_probabilities_that_come_true_as_often_as_they_say_have_no_calibration_error():
+    sure = np.eye(3)[[0, 1, 2, 1]]
+    assert calibration_errors(sure, np.array([0, 1, 2, 1]))[0] == 0
+    assert calibration_errors(np.zeros((0, 3)), np.zeros(0, np.int64))[0] == 0

@@ -22,7 +22,7 @@ def test_training_lowers_the_loss_and_beats_the_majority(tmp_path):
     record = small_run(tmp_path, epochs=60, lr=0.02, dropout=0.0).train()
     losses = [line["loss"] for line in RunFolder(tmp_path).read_log()]
     assert losses[-1] < 0.7 * losses[0]
-    assert record["validation"]["micro_f1"] > record["majority"]["micro_f1"] + 0.05
+    assert record["validation"]["micro_f1"] > record["baselines"]["majority"]["micro_f1"] + 0.05
 
 
 @pytest.mark.parametrize("model", MODELS)

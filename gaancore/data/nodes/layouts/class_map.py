@@ -11,14 +11,17 @@ from gaancore.errors import DataError
 from gaancore.system.disk import read_json
 
 
-def read_class_map(path: Path, node_ids: Sequence[str]) -> CodedClasses:
-    """The labels of `node_ids`, in that order: (N,) classes or (N, C) rows of 0 and 1.
+def read_class_map(path: Path, node_ids: Sequence[str]) -> CodedClasses | None:
+    """The labels of `node_ids`, in that order: (N,) classes or (N, C) rows of 0 and 1; None if
+    there is no such file, as predictions need none.
 
     null, NaN and the words of NONE_WORDS mean no label. Classes may have names; without them
     `names` is empty, and `places` are the numbers of the file. Entries of other ids are ignored.
     Raises DataError if an id has no entry, or if the entries are not all numbers, all text, or all
     lists of one length.
     """
+    if not path.exists():
+        return None
     class_map = read_json(path)
     if not isinstance(class_map, dict):
         raise DataError(f"{path}: expected an object of node id: label(s)")

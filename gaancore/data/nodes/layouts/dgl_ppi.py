@@ -27,11 +27,19 @@ FILES = tuple(f"{split}_{part}" for split in SPLITS for part in PARTS)
 def read_dgl_ppi(folder: Path) -> RawDataset:
     """Read the twelve files into one graph; node ids become `train/0`, `train/1`, ...
 
-    Raises DataError for a missing or damaged file, and for arrays of different lengths.
+    Without the files of labels there are none. Raises DataError for another missing file, a damaged
+    one, and arrays of different lengths.
     """
     parts = [_read_split(folder, split) for split in SPLITS]
-    for field in ("features", "labels"):
-        widths = [getattr(part, field).shape[1] for part in parts]
+    labels = [part.labels for part in parts if part.labels is not None]
+    if len(labels) not in (0, len(parts)):
+        lacking = next(s for s, p in zip(SPLITS, parts, strict=True) if p.labels is None)
+        raise DataError(
+            f"{folder}: no {lacking}_labels.npy beside those of other splits; add it, or give a "
+            "folder without labels, which predictions do not need"
+        )
+    for field, arrays in (("features", [part.features for part in parts]), ("labels", labels)):
+        widths = [array.shape[1] for array in arrays]
         if len(set(widths)) > 1:
             listed = ", ".join(f"{s} {w}" for s, w in zip(SPLITS, widths, strict=True))
             raise DataError(f"{folder}: the splits' {field} differ in width: {listed}")
@@ -40,7 +48,7 @@ def read_dgl_ppi(folder: Path) -> RawDataset:
         path=str(folder),
         graph=CSRGraph.disjoint_union([p.graph.to_csr() for p in parts]),
         features=np.concatenate([p.features for p in parts]),
-        labels=np.concatenate([p.labels for p in parts]),
+        labels=np.concatenate(labels) if labels else None,
         split=np.concatenate([p.split for p in parts]),
         node_ids=np.concatenate([p.node_ids for p in parts]),
         graph_ids=np.concatenate([p.graph_ids for p in parts]),
@@ -63,13 +71,16 @@ def _read_split(folder: Path, split: str) -> RawDataset:
             )
     node_ids = np.array([f"{split}/{i}" for i in range(len(document.nodes))])
     features = check_features(str(features_path), read_npy(features_path), node_ids)
-    labels = check_labels(str(labels_path), read_npy(labels_path), node_ids, multi_label=True)
+    labels = None
+    if labels_path.exists():
+        values = read_npy(labels_path)
+        labels = check_labels(str(labels_path), values, node_ids, multi_label=True).values
     graph_ids = check_graph_ids(str(graph_id_path), read_npy(graph_id_path), node_ids)
     return RawDataset(
         path=str(graph_path),
         graph=document.graph,
         features=features,
-        labels=labels.values,
+        labels=labels,
         split=np.full(len(node_ids), SPLITS.index(split), dtype=np.int8),
         node_ids=node_ids,
         graph_ids=graph_ids,

@@ -24,11 +24,12 @@ DATA, GRAPH = FILES = ("reddit_data.npz", "reddit_graph.npz")
 def read_dgl_reddit(folder: Path) -> RawDataset:
     """Read the two files; the matrix's values, which say nothing, are not read.
 
-    Raises DataError for a damaged file, arrays that are missing, a matrix of another size, or two
-    nodes of one name.
+    Without `label` there are no labels, without `node_types` no split: predictions need neither.
+    Raises DataError for a damaged file, other arrays that are missing, a matrix of another size, or
+    two nodes of one name.
     """
     data_path, graph_path = folder / DATA, folder / GRAPH
-    data = _read(data_path, ("feature", "label", "node_types", "node_ids"))
+    data = _read(data_path, ("feature", "node_ids"), ("label", "node_types"))
     num_nodes = len(data["feature"]) if data["feature"].ndim else 0
     matrix = _read(graph_path, ("row", "col", "shape"))
     if matrix["shape"].tolist() != [num_nodes, num_nodes]:
@@ -38,25 +39,26 @@ def read_dgl_reddit(folder: Path) -> RawDataset:
         )
     with naming_file(str(graph_path)):
         graph = ArcList(matrix["col"], matrix["row"], num_nodes)
-    classes = label_array(data["label"])
+    classes = label_array(data["label"]) if "label" in data else None
+    types = data.get("node_types")
     return RawDataset(
         path=str(folder),
         graph=graph,
         features=data["feature"],
-        labels=classes.places,
-        split=_split_of(data_path, data["node_types"], num_nodes),
+        labels=classes.places if classes else None,
+        split=None if types is None else _split_of(data_path, types, num_nodes),
         node_ids=_node_ids(data_path, data["node_ids"], num_nodes),
         sources=dict.fromkeys(("features", "labels", "split"), str(data_path)),
-        class_names=classes.names or None,
-        notes=("layout: DGL Reddit", *classes.notes),
+        class_names=(classes.names or None) if classes else None,
+        notes=("layout: DGL Reddit", *(classes.notes if classes else ())),
     )
 
 
-def _read(path: Path, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-    arrays = read_npz(path, names)
+def _read(path: Path, names: tuple[str, ...], also: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    arrays = read_npz(path, (*names, *also))
     if missing := [name for name in names if name not in arrays]:
         raise DataError(
-            f"{path}: no array {' or '.join(missing)}; expected {' '.join(names)}, "
+            f"{path}: no array {' or '.join(missing)}; expected {' '.join((*names, *also))}, "
             "as DGL's reddit.zip has them"
         )
     return arrays

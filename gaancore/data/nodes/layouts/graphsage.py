@@ -24,7 +24,8 @@ from gaancore.system.disk import read_json
 def read_graphsage(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """Read the four files that start with `prefix` (a folder and the first part of the names).
 
-    Raises DataError for a missing or damaged file, and for ids that do not fit each other.
+    Without class_map.json there are no labels. Raises DataError for another missing file, a damaged
+    one, and ids that do not fit each other.
     """
     paths = {
         part: prefix.with_name(f"{prefix.name}-{part}")
@@ -39,7 +40,7 @@ def read_graphsage(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         path=str(prefix),
         graph=document.graph,
         features=features[rows],
-        labels=classes.places,
+        labels=classes.places if classes else None,
         split=np.array(
             [_split_of(paths["G.json"], node) for node in document.nodes], dtype=np.int8
         ),
@@ -49,8 +50,13 @@ def read_graphsage(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
             "labels": str(paths["class_map.json"]),
             "split": str(paths["G.json"]),
         },
-        class_names=classes.names or None,
-        notes=("layout: GraphSAGE", *document.notes, *_unused(document.nodes), *classes.notes),
+        class_names=(classes.names or None) if classes else None,
+        notes=(
+            "layout: GraphSAGE",
+            *document.notes,
+            *_unused(document.nodes),
+            *(classes.notes if classes else ()),
+        ),
     )
 
 

@@ -27,29 +27,32 @@ FILES = ("adj_full.npz", "feats.npy", "class_map.json", "role.json")
 def read_graphsaint(folder: Path) -> RawDataset:
     """Read the layout. `adj_train.npz` is only compared, since training sees an induced subgraph.
 
-    Raises DataError for a missing or damaged file and for ids that do not fit each other.
+    Without class_map.json there are no labels, without role.json no split: predictions need
+    neither. Raises DataError for another missing file, a damaged one, and ids that do not fit each
+    other.
     """
     features = read_npy(folder / "feats.npy")
     num_nodes = len(features) if features.ndim else 0
     graph = _read_adjacency(folder / "adj_full.npz", num_nodes)
-    split = _read_roles(folder / "role.json", num_nodes)
+    roles = folder / "role.json"
+    split = _read_roles(roles, num_nodes) if roles.exists() else None
     sources = {
         "features": str(folder / "feats.npy"),
         "labels": str(folder / "class_map.json"),
         "split": str(folder / "role.json"),
     }
     classes = read_class_map(folder / "class_map.json", [str(i) for i in range(num_nodes)])
-    train_notes = _compare_train(folder / "adj_train.npz", graph, split)
+    train_notes = () if split is None else _compare_train(folder / "adj_train.npz", graph, split)
     return RawDataset(
         path=str(folder),
         graph=graph,
         features=features,
-        labels=classes.places,
+        labels=classes.places if classes else None,
         split=split,
         node_ids=np.arange(num_nodes),
         sources=sources,
-        class_names=classes.names or None,
-        notes=("layout: GraphSAINT", *classes.notes, *train_notes),
+        class_names=(classes.names or None) if classes else None,
+        notes=("layout: GraphSAINT", *(classes.notes if classes else ()), *train_notes),
     )
 
 

@@ -1,0 +1,63 @@
+"""What a step's outputs are compared with: labels as they are, smoothed, or weighted by class."""
+
+import numpy as np
+
+from gaancore.array import Array, array_module
+from gaancore.ops import (
+    bce_with_logits,
+    soft_bce_with_logits,
+    soft_cross_entropy,
+    softmax_cross_entropy,
+)
+from gaancore.tensor import Tensor
+from gaancore.training.nodes.settings import NodeSettings
+
+
+class NodeLoss:
+    """The loss of nodes by their labels, its mean over those of a step.
+
+    labels : of all training nodes, as in a dataset: (n, C) of 0 and 1, or (n,) classes below C.
+
+    `label_smoothing` e turns the 1 of a class into 1 - e + e / C and the 0 of the others into e / C
+    (Szegedy et al., 2016, section 7), and of several labels t into (1 - e) t + e / 2.
+
+    `class_weight = balanced` gives each training node the weight n / (c n_k), of n nodes of which
+    n_k have its class k, and c classes that any has; each label of several is such a problem of two
+    classes. So all classes weigh the same in an epoch, and the mean weight is 1: scikit-learn's
+    `class_weight="balanced"`.
+    """
+
+    def __init__(self, settings: NodeSettings, labels: np.ndarray, num_classes: int) -> None:
+        self.smoothing = settings.label_smoothing
+        self.num_classes = num_classes
+        self.several = labels.ndim == 2
+        self.weights = _balanced(labels, num_classes) if settings.class_weight != "none" else None
+
+    def __call__(self, outputs: Tensor, labels: Array) -> Tensor:
+        """A scalar. outputs (n, C); labels as above, on the device of the outputs."""
+        if not self.smoothing and self.weights is None:
+            hard = bce_with_logits if self.several else softmax_cross_entropy
+            return hard(outputs, labels)
+        xp, dtype = array_module(outputs.data), outputs.dtype
+        weights = xp.ones((2, self.num_classes)) if self.weights is None else self.weights
+        weights, e = xp.asarray(weights, dtype=dtype), dtype.type(self.smoothing)
+        if self.several:
+            targets = (1 - e) * labels.astype(dtype) + e / 2
+            chosen = xp.where(labels > 0, weights[1], weights[0])
+            return soft_bce_with_logits(outputs, targets, chosen)
+        own = (labels[:, None] == xp.arange(self.num_classes)).astype(dtype)
+        targets = (1 - e) * own + e / self.num_classes
+        return soft_cross_entropy(outputs, targets * weights[1][labels][:, None])
+
+
+def _balanced(labels: np.ndarray, num_classes: int) -> np.ndarray:
+    """(2, C): the weight of a node without the class or label, and of one with it."""
+    if labels.ndim == 1:
+        counts = np.bincount(labels, minlength=num_classes)
+        both = np.stack([counts, counts])
+        classes = max(1, np.count_nonzero(counts))
+    else:
+        having = labels.sum(axis=0, dtype=np.int64)
+        both = np.stack([len(labels) - having, having])
+        classes = (both > 0).sum(axis=0)
+    return len(labels) / (classes * np.maximum(both, 1))
