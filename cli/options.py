@@ -1,6 +1,6 @@
 """Options that name a setting, and how they, a config file and --set come together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import click
@@ -62,7 +62,26 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "graph whose files have no split: per cent to draw, such as 60,20,20."),
     ("mape_min", "--mape-min", float,
      "Traffic: readings below it do not count in MAPE, of which a small one takes most."),
-    ("graph", "--graph", str, "File of the roads.  [default: found beside the speeds]"),
+    ("graph", "--graph", str,
+     "File of the roads; for --graph-from knn or radius, of the sensors' places.  "
+     "[default: found beside the speeds]"),
+    ("graph_from", "--graph-from", choice_of("graph_from"),
+     "What arcs between sensors are made from: the file of the roads; the places of the sensors "
+     "(knn, radius); how their readings correlate in training; or no arcs."),
+    ("neighbours", "--neighbours", int, "Of each sensor, for knn and correlation."),
+    ("radius", "--radius", float, "Kilometres between neighbours, for radius."),
+    ("kernel", "--kernel", choice_of("kernel"),
+     "Which roads of a file of distances are arcs: those with weight enough by the kernel of DCRNN "
+     "or STGCN (metres), or all (none)."),
+    ("sigma", "--sigma", float,
+     "Width of the kernel, in the unit of the distances; 0: their standard deviation, for stgcn "
+     "3162."),
+    ("threshold", "--threshold", float, "Least weight of an arc; 0: 0.1, for stgcn 0.5."),
+    ("max_pairs", "--max-pairs", float,
+     "Refuse a graph that was made here if a larger share of all pairs are neighbours."),
+    ("channel", "--channel", str,
+     "Which quantity to forecast, by name or by number from 0, of files with several.  "
+     "[default: the first]"),
     ("sensor_ids", "--sensor-ids", str, "File of sensor ids.  [default: found beside the speeds]"),
     ("start", "--start", str, "Time of the first row.  [default: what the file says]"),
     ("null_value", "--null-value", str,
@@ -91,9 +110,25 @@ def settings_options(command: Command) -> Command:
         help="Settings from a TOML file or a shipped recipe; options and --set override it."
         "  [default: none]",
     )(command)  # fmt: skip
+    return _named_options(command, [name for name, *_ in SETTINGS])
+
+
+READING = (
+    *("graph", "graph_from", "neighbours", "radius", "kernel", "sigma", "threshold", "max_pairs"),
+    *("channel", "sensor_ids", "start", "null_value"),
+)
+
+
+def reading_options(command: Command) -> Command:
+    """Add an option for each setting that says how readings of sensors are read."""
+    return _named_options(command, READING)
+
+
+def _named_options(command: Command, names: Collection[str]) -> Command:
     for name, option, kind, text in reversed(SETTINGS):
-        help_text = text if "[default" in text else f"{text}  [default: {_defaults(name)}]"
-        command = click.option(option, name, type=kind, default=None, help=help_text)(command)
+        if name in names:
+            help_text = text if "[default" in text else f"{text}  [default: {_defaults(name)}]"
+            command = click.option(option, name, type=kind, default=None, help=help_text)(command)
     return command
 
 
@@ -149,11 +184,18 @@ def given_settings(options: dict[str, Any]) -> list[Layer]:
     layers: list[Layer] = []
     if options["config"]:
         layers.append((options["config"], read_config(options["config"])))
+    layers += given_options(options)
+    layers.append(("--set", given_assignments(options["assignments"])))
+    return layers
+
+
+def given_options(options: dict[str, Any]) -> list[Layer]:
+    """The settings that options name; those that are not among the command's are not looked for."""
+    layers: list[Layer] = []
     for name, option, *_ in SETTINGS:
-        if (value := options[name]) is not None:
+        if (value := options.get(name)) is not None:
             shares = name == "split" and value[:1].isdigit()
             layers.append((option, {"split_shares" if shares else name: value}))
-    layers.append(("--set", given_assignments(options["assignments"])))
     return layers
 
 

@@ -23,6 +23,8 @@ class RoadGraph:
 
     graph: row j lists the sensors i with an arc i -> j. sensor_ids: None if the file names none.
     in_order: whether the ids are listed in an order that someone chose; roads only mention them.
+    max_pairs: of a graph that was made of distances or places: the share of all pairs of sensors
+    above which it is refused.
     """
 
     path: str
@@ -30,6 +32,7 @@ class RoadGraph:
     sensor_ids: tuple[str, ...] | None
     notes: tuple[str, ...] = ()
     in_order: bool = True
+    max_pairs: float | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,9 @@ def make_traffic(
     step, stretches, time_notes = check_times(
         raw.path, raw.times, len(raw.speeds), raw.step, raw.stretches
     )
-    graph, graph_notes = _prepare_graph(graph, graph_kind, self_loops, sensor_ids)
+    graph, graph_notes = prepare_graph(
+        road.path, graph, graph_kind, self_loops, sensor_ids, road.max_pairs
+    )
     places, place_notes = _places(sensor_ids, coordinates)
     notes = (
         *(*raw.notes, *road.notes, *join_notes),
@@ -209,13 +214,19 @@ def _check_speeds(
     return speeds, valid, notes
 
 
-def _prepare_graph(
+def prepare_graph(
+    where: str,
     graph: CSRGraph,
     graph_kind: GraphKind,
     self_loops: SelfLoops,
     sensor_ids: tuple[str, ...],
+    max_pairs: float | None,
 ) -> tuple[CSRGraph, list[str]]:
-    """The graph as it is trained on, and notes."""
+    """The graph as it is trained on, and notes.
+
+    max_pairs : see RoadGraph; None for weights from a file, of which many arcs are warned of.
+    Raises DataError if more than `max_pairs` of all pairs of sensors, unless few, are neighbours.
+    """
     loops = graph.num_self_loops
     arcs = f"graph: {graph.num_edges - loops:,} directed arcs"
     if graph_kind == "undirected":
@@ -223,7 +234,16 @@ def _prepare_graph(
         arcs += f", {graph.num_edges - loops:,} after making it undirected"
     notes = [f"{arcs}; weights are ignored"]
     share = (graph.num_edges - loops) / max(1, graph.num_nodes * (graph.num_nodes - 1))
-    if share > DENSE and graph.num_nodes >= 20:
+    many = graph.num_nodes >= 20
+    if max_pairs is not None:
+        if share > max_pairs and many:
+            raise DataError(
+                f"{where}: {share:.0%} of all pairs of sensors would be neighbours, which is "
+                f"refused above {max_pairs:.0%}; choose fewer (neighbours, radius, sigma, "
+                "threshold), or allow this share (max_pairs)"
+            )
+        notes.append(f"graph: {share:.1%} of all pairs of sensors are neighbours")
+    elif share > DENSE and many:
         notes.append(
             f"warning: graph: {share:.0%} of all pairs of sensors are neighbours; weights near 0 "
             "are edges too: set those below a threshold (DCRNN's is 0.1) to 0"
@@ -235,6 +255,8 @@ def _prepare_graph(
     lonely = [sensor_ids[n] for n in np.flatnonzero(prepared.degrees == 0)]
     if lonely:
         notes.append(f"graph: {count_sensors(lonely)} without a neighbour")
+    elif max_pairs is not None:
+        notes.append("graph: no sensor is without a neighbour")
     return prepared, notes
 
 
