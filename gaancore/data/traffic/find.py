@@ -93,6 +93,16 @@ def find_places(folder: Path, *, required: bool) -> Path | None:
     )
 
 
+def roads_near(path: Path, graph_from: str) -> bool:
+    """Whether what `graph_from` makes arcs from lies beside the speeds at `path`.
+
+    Raises DataError if there is more than one of a kind.
+    """
+    folder = path if path.is_dir() else path.parent
+    find = {"file": find_graph, "knn": find_places, "radius": find_places}.get(graph_from)
+    return find is not None and find(folder, required=False) is not None
+
+
 def find_ids(folder: Path) -> Path | None:
     """The list of sensor ids, if there is one. Raises DataError if there are several."""
     found = [path for pattern in IDS_PATTERNS for path in matching(folder, pattern)]

@@ -17,7 +17,7 @@ from gaancore.training.traffic import words
 from gaancore.training.traffic.batches import Batch, Batches, teacher_probability
 from gaancore.training.traffic.build import ForecastModel
 from gaancore.training.traffic.forecaster import SpeedForecaster, with_known_features
-from gaancore.training.traffic.scorer import ForecastScorer
+from gaancore.training.traffic.scores.scorer import ForecastScorer
 from gaancore.training.traffic.settings import ForecastSettings
 
 
