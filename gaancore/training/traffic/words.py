@@ -90,14 +90,14 @@ def columns(scores: dict[str, Facts]) -> list[str]:
 
 
 def ahead(name: str) -> str:
-    """`720 min` in hours or days, if it is two or more of them."""
+    """`720 min` in hours, from two on, or days."""
     number, _, unit = name.partition(" ")
     if unit != "min" or not number.isdecimal():
         return name
-    for minutes, word in ((1440, "days"), (60, "h")):
-        if int(number) % minutes == 0 and int(number) >= 2 * minutes:
-            return f"{int(number) // minutes} {word}"
-    return "1 day" if name == "1440 min" else name
+    days, hours = int(number) / 1440, int(number) / 60
+    if days.is_integer():
+        return f"{days:.0f} day{'s' if days > 1 else ''}"
+    return f"{hours:.0f} h" if hours.is_integer() and hours > 1 else name
 
 
 def cells(scores: dict[str, Facts], name: str) -> list[str]:
