@@ -31,8 +31,8 @@ from .out_file import formulas_option, out_file, say_written, writable_file, wri
 )  # fmt: skip
 @click.option(
     "--out", metavar="FILE",
-    help="A row for each step, a column for each sensor; with --all a row for each forecast, or "
-    "arrays in an .npz.  [default: next_hour.csv; with --all forecasts.csv]",
+    help="A row for each step, a column for each sensor; with --all a row for each forecast. In an "
+    ".npz arrays.  [default: next_hour.csv; with --all forecasts.csv]",
 )  # fmt: skip
 @click.option(
     "--start", metavar="TIME",
@@ -109,7 +109,10 @@ def _write_latest(target: Path, found: Forecast, escape: bool, history: int) -> 
         for number, step in enumerate(steps)
     )
     first = "step" if found.times is None else "time"
-    notes = write_result(target, {}, [first, *header], rows, texts=0, escape=escape)
+    arrays = {"forecast": found.speeds, "sensor_ids": np.array(found.sensor_ids)}
+    arrays |= {} if found.times is None else {"times": found.times}
+    arrays |= {kind.rstrip(":"): values for kind, values in columns.items() if kind}
+    notes = write_result(target, arrays, [first, *header], rows, texts=0, escape=escape)
     say_written(target, f"{num_steps} steps of {num_sensors} sensors", [*found.notes, *notes])
     least = found.read.argmin()
     click.echo(

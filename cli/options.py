@@ -82,6 +82,8 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("channel", "--channel", str,
      "Which quantity to forecast, by name or by number from 0, of files with several.  "
      "[default: the first]"),
+    ("inputs", "--inputs", str,
+     "Other quantities of such files that a forecast reads too, with commas between."),
     ("sensor_ids", "--sensor-ids", str, "File of sensor ids.  [default: found beside the speeds]"),
     ("start", "--start", str, "Time of the first row.  [default: what the file says]"),
     ("null_value", "--null-value", str,
@@ -115,7 +117,7 @@ def settings_options(command: Command) -> Command:
 
 READING = (
     *("graph", "graph_from", "neighbours", "radius", "kernel", "sigma", "threshold", "max_pairs"),
-    *("channel", "sensor_ids", "start", "null_value"),
+    *("channel", "inputs", "sensor_ids", "start", "null_value"),
 )
 
 

@@ -25,6 +25,7 @@ def load(
     graph_kind: str | None = None,
     null_value: float | str | None = None,
     channel: int | str | None = None,
+    inputs: Sequence[int | str] | None = None,
     graph_from: str | None = None,
     neighbours: int | None = None,
     radius: float | None = None,
@@ -49,7 +50,8 @@ def load(
     unknown_edges : edges of two tables that name an id no node has: refused (`error`), or `drop`.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.
-    graph, sensor_ids, start, graph_kind, null_value, channel : of traffic: see `load_metr_la`.
+    graph, sensor_ids, start, graph_kind, null_value, channel, inputs : of traffic: see
+                   `load_metr_la`.
     graph_from, neighbours, radius, kernel, sigma, threshold, max_pairs : of traffic, what arcs are
                    made from: see `RoadChoices`. `correlation` sees the training part alone, as the
                    default settings split the series.
@@ -75,6 +77,7 @@ def load(
         "graph_kind": graph_kind,
         "null_value": null_value,
         "channel": channel,
+        "inputs": inputs,
         "graph_from": graph_from,
         "neighbours": neighbours,
         "radius": radius,

@@ -52,6 +52,7 @@ class TrafficTask(Task):
             sensor_ids=s.sensor_ids or None,
             start=s.start or None,
             channel=s.channel or None,
+            inputs=() if s.inputs == ("none",) else s.inputs,
             roads=s.roads,
             graph_kind=s.graph_kind,
             self_loops=s.self_loops,

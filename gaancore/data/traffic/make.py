@@ -1,5 +1,6 @@
 """Join speeds and roads by sensor, check them, and make a TrafficDataset of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -7,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from gaancore.data.files.ids import are_positions
+from gaancore.data.traffic.beside import MOST, others_of, places_of
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
 from gaancore.data.traffic.steps import check_times
 from gaancore.errors import DataError, expect_choice
@@ -14,7 +16,6 @@ from gaancore.graph import CSRGraph, SelfLoops
 
 GraphKind = Literal["undirected", "directed"]
 DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
-MOST_SPEED = 1e9  # beyond it is no reading in any unit, and float32 overflows in a square
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def make_traffic(
     road: RoadGraph,
     *,
     coordinates: dict[str, tuple[float, float]] | None = None,
+    others: Mapping[str, np.ndarray] | None = None,
     graph_kind: GraphKind = "undirected",
     self_loops: SelfLoops = "drop",
     null_value: float | None = 0.0,
@@ -73,6 +75,7 @@ def make_traffic(
 
 
     coordinates : (latitude, longitude) by sensor id.
+    others      : (T, N) numbers by name, of which only NaN means "missing".
     graph_kind  : `undirected` takes both directions of every arc, `directed` the arcs as they are.
     self_loops  : `keep`, `drop`, or `add` one to every sensor.
     null_value  : the reading that means "missing", besides NaN; None if only NaN does.
@@ -89,10 +92,11 @@ def make_traffic(
     graph, graph_notes = prepare_graph(
         road.path, graph, graph_kind, self_loops, sensor_ids, road.max_pairs
     )
-    places, place_notes = _places(sensor_ids, coordinates)
+    places, place_notes = places_of(sensor_ids, coordinates)
+    beside, beside_notes = others_of(raw.path, raw.speeds.shape, others or {}, sensor_ids)
     notes = (
         *(*raw.notes, *road.notes, *join_notes),
-        *(*speed_notes, *time_notes, *graph_notes, *place_notes),
+        *(*speed_notes, *beside_notes, *time_notes, *graph_notes, *place_notes),
     )
     time_of_day = raw.time_of_day if raw.times is None else part_of_day(raw.times)
     return TrafficDataset(
@@ -108,6 +112,8 @@ def make_traffic(
         sensor_ids=sensor_ids,
         coordinates=places,
         windows=raw.windows,
+        others=beside,
+        other_names=tuple(others or ()),
         notes=notes,
     )
 
@@ -192,11 +198,11 @@ def _check_speeds(
             f"{raw.speeds[row, column]} at row {row}, sensor {sensor_ids[column]}; correct them "
             "or leave them empty"
         )
-    beyond = np.abs(speeds) > MOST_SPEED
+    beyond = np.abs(speeds) > MOST
     if beyond.any():
         row, column = np.argwhere(beyond)[0]
         raise DataError(
-            f"{raw.path}: speeds beyond {MOST_SPEED:g}: {beyond.sum():,}, first "
+            f"{raw.path}: speeds beyond {MOST:g}: {beyond.sum():,}, first "
             f"{speeds[row, column]:g} at row {row}, sensor {sensor_ids[column]}; correct them or "
             "leave them empty"
         )
@@ -258,16 +264,3 @@ def prepare_graph(
     elif max_pairs is not None:
         notes.append("graph: no sensor is without a neighbour")
     return prepared, notes
-
-
-def _places(
-    sensor_ids: tuple[str, ...],
-    coordinates: dict[str, tuple[float, float]] | None,
-) -> tuple[np.ndarray | None, list[str]]:
-    """(N, 2) latitude and longitude, None where one is not known, and notes."""
-    if coordinates is None:
-        return None, []
-    unknown = [name for name in sensor_ids if name not in coordinates]
-    if unknown:
-        return None, [f"coordinates not used: {count_sensors(unknown)} without any"]
-    return np.array([coordinates[name] for name in sensor_ids]), []

@@ -1,7 +1,7 @@
 """METR-LA: speeds at 207 loop detectors on the highways of Los Angeles, every five minutes."""
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -43,6 +43,7 @@ def load_metr_la(
     sensor_ids: str | os.PathLike[str] | None = None,
     start: str | None = None,
     channel: str | None = None,
+    inputs: Sequence[str] = (),
     roads: RoadChoices | None = None,
     graph_kind: GraphKind = "undirected",
     self_loops: SelfLoops = "drop",
@@ -60,6 +61,7 @@ def load_metr_la(
     sensor_ids : a text file with the ids of the speeds' columns, if their own file has none.
     start      : the time of the first row (2012-03-01 00:00), if the file has no timestamps.
     channel    : which quantity, by name or by number from 0, of a file that has several.
+    inputs     : other quantities of such a file, which a forecast reads too.
     roads      : what the arcs are made from (`correlation`: none, see `with_correlated`). Without
                  a file of the graph, a single sensor has no arcs.
     graph_kind, self_loops, null_value : see `make_traffic`.
@@ -94,6 +96,7 @@ def load_metr_la(
         return () if alone or choices.graph_from != "file" else _ids_in_graph(graph_path())
 
     raw = _read_speeds(given, known_ids, channel)
+    others = {name: _read_speeds(given, known_ids, name).speeds for name in inputs}
     if sensor_ids is not None:
         raw = _with_ids(raw, user_path(sensor_ids))
     if start is not None:
@@ -115,6 +118,7 @@ def load_metr_la(
         raw,
         road,
         coordinates=places,
+        others=others,
         graph_kind=graph_kind,
         self_loops=self_loops,
         null_value=null_value,

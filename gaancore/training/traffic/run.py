@@ -81,7 +81,10 @@ class ForecastRun(Run):
         return teacher_probability(self.settings.teacher_decay, self.progress.step)
 
     def kept_with_best(self) -> Groups:
-        return {"scaler": {"mean": self.scaler.mean, "scale": self.scaler.scale}}
+        kept = {"mean": self.scaler.mean, "scale": self.scaler.scale}
+        if self.scaler.other_mean.size:
+            kept |= {"other_mean": self.scaler.other_mean, "other_scale": self.scaler.other_scale}
+        return {"scaler": kept}
 
     def outcome(self) -> dict[str, Any]:
         test = self.scorer.score(self.forecaster.predict, "test")

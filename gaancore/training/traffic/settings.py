@@ -64,6 +64,7 @@ class ForecastSettings:
     sensor_ids: str = ""
     start: str = ""
     channel: str = ""  # of files with several quantities
+    inputs: tuple[str, ...] = ("none",)  # others of them, which a forecast reads too
     graph_from: GraphFrom = "file"
     neighbours: int = 8  # of each sensor, where the graph is made of places or readings
     radius: float = 2.0  # km

@@ -36,7 +36,8 @@ def ends_by_loops(scorer: ForecastScorer, level: float) -> tuple[np.ndarray, np.
             found = sorted(
                 float(data.speeds[row, sensor]) - 50 for row in rows if data.valid[row, sensor]
             )
-            tail = int((len(found) + 1) * (1 - level) / 2 + 1e-9)
+            ahead = step + 1
+            tail = int((len(found) + ahead) * (1 - level) / 2 - (ahead - 1) / 2 + 1e-9)
             low[step, sensor], high[step, sensor] = found[tail - 1], found[-tail]
     return low, high
 

@@ -33,11 +33,13 @@ class Intervals:
 def validation_intervals(scorer: ForecastScorer, predict: Forecaster, level: float) -> Intervals:
     """Empirical quantiles of truth - forecast over the windows of validation.
 
-    Of n errors of one step and one sensor, put in order, the ends are number
-    floor((n + 1) (1 - level) / 2) from below and from above: an error to come, drawn alike, lies
-    between them with probability `level` or more (Papadopoulos et al., 2002: split conformal
-    prediction). A sensor with too few errors for that takes the ends of all sensors at this step.
-    Errors of later periods may be larger: nothing is promised for them.
+    Of n errors h steps ahead of one sensor, put in order, the ends are number
+    floor((n + h) a - (h - 1) / 2) from below and from above, a = (1 - level) / 2. One step ahead
+    this is (n + 1) a: an error to come, drawn alike, lies between them with probability `level` or
+    more (Papadopoulos et al., 2002: split conformal prediction). Further ahead, errors of windows
+    that overlap go together: n of them count as n / h, which moves the ends outwards. A sensor with
+    too few errors takes the ends of all sensors at this step. Errors of later periods may be
+    larger: nothing is promised for them.
 
     level : above 0 and below 1. Raises SettingsError for another one, DataError where all of
     validation has too few readings for it.
@@ -80,10 +82,11 @@ def _ends(errors: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.
     """The ends (horizon, N) of errors (horizon, W, N), NaN of none, and where they are too few."""
     count = np.count_nonzero(~np.isnan(errors), axis=1)
     ordered = np.sort(errors, axis=1)  # NaN last
-    tail = np.floor((count + 1) * (1 - level) / 2 + 1e-9).astype(np.int64)
+    ahead = np.arange(1, len(errors) + 1)[:, None]
+    rank = (count + ahead) * (1 - level) / 2 - (ahead - 1) / 2
+    tail = np.floor(rank + 1e-9).astype(np.int64)
     few = tail < 1
     first = np.where(few, 0, tail - 1)
     last = np.where(few, 0, count - tail)
-    ends = (np.take_along_axis(ordered, at[:, None], axis=1)[:, 0] for at in (first, last))
-    low, high = ends
+    low, high = (np.take_along_axis(ordered, at[:, None], axis=1)[:, 0] for at in (first, last))
     return low, high, few
