@@ -76,7 +76,7 @@ def on_others(
     """
     lines = [
         f"{dataset.where}: not the data that the run was trained on ({'; '.join(differ)}): all of "
-        "its windows are scored"
+        "its windows count"
     ]
     if own is None:
         lines.append(

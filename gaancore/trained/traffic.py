@@ -103,14 +103,18 @@ class TrafficRun(OpenedRun):
         start: str | None = None,
         interval: float | None = None,
     ) -> Forecasts:
-        """What is forecast from every window of the test part, or of other data, beside the truth.
+        """What is forecast from every window of the test part, or of other readings, beside the
+        truth.
 
         data, start, interval : see `forecast`. Raises as it does, but for readings that are
         missing: what stood in for them in training does so here.
         """
         dataset, lines, notes = self._readings(data, start)
+        differ = self._differ(data, dataset)
+        if differ:
+            lines += on_others(dataset, differ, self._own(), self.settings)
         forecaster = self.forecaster if data is None else self._forecaster(dataset)
-        scorer, part = self._scorer(dataset, own=data is None)
+        scorer, part = self._scorer(dataset, own=not differ)
         if doubt := forecaster.scaler.foreign_units(dataset):
             lines.append(f"warning: {doubt}")
         speeds = scorer.predictions(forecaster.predict, part)
@@ -206,8 +210,8 @@ class TrafficRun(OpenedRun):
         for split in splits or ():
             expect_choice("splits", split, PARTS)
         dataset, lines, notes = self._readings(data, start)
-        differ = data_differences(self.facts, dataset.facts())
-        own = data is None or not differ
+        differ = self._differ(data, dataset)
+        own = not differ
         forecaster = self.forecaster if data is None else self._forecaster(dataset)
         if not own:
             if splits:
@@ -227,6 +231,10 @@ class TrafficRun(OpenedRun):
                 guesses = scorer.baselines(name).items()
                 found.update({f"{guess} on {name}": errors for guess, errors in guesses})
         return found
+
+    def _differ(self, data: Any, dataset: TrafficDataset) -> list[str]:
+        """How `dataset`, read from `data`, differs from the run's own."""
+        return [] if data is None else data_differences(self.facts, dataset.facts())
 
     def _scorer(
         self,

@@ -92,8 +92,10 @@ def load_metr_la(
     def known_ids() -> tuple[str, ...]:
         if of_places:
             return tuple(read_places(graph_path()))
-        alone = graph is None and find_graph(folder, required=False) is None
-        return () if alone or choices.graph_from != "file" else _ids_in_graph(graph_path())
+        if choices.graph_from != "file":
+            return ()
+        found = graph_path() if graph is not None else find_graph(folder, required=False)
+        return () if found is None else _ids_in_graph(found)
 
     raw = _read_speeds(given, known_ids, channel)
     others = {name: _read_speeds(given, known_ids, name).speeds for name in inputs}

@@ -120,6 +120,17 @@ def test_other_sensors_steps_and_parts_are_refused(run):
         run.evaluate(data=next_week(rows=5))
 
 
+def test_every_forecast_of_a_later_period_stands_beside_its_truth(run):
+    data = next_week(rows=40)
+    found = run.forecast_all(data)
+    assert found.speeds.shape == (run.settings.horizon, 35, data.num_sensors)
+    assert_allclose(found.truth[1, 3], data.speeds[3 + run.settings.history + 1])
+    assert any("not the data that the run was trained on" in note for note in found.notes)
+    own = run.forecast_all(small_roads())
+    assert own.speeds.shape[1] == ForecastScorer(small_roads(), run.settings).windows.test.size
+    assert not own.notes
+
+
 def test_readings_in_another_unit_are_warned_of(run):
     data = next_week()
     notes = run.evaluate(data=replace(data, speeds=data.speeds * np.float32(1.609))).notes
