@@ -38,6 +38,7 @@ def test_a_folder_is_read_or_refused_for_the_true_cause(shared_data: Path, name:
     assert data.graph.num_nodes == data.num_sensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["metr-la/raw_first_1026_steps", "metr-la-10sensors"])
 def test_readings_alone_are_read_with_a_graph_of_their_own(shared_data: Path, name: str):
     data = gaancore.load(shared_data / name, graph_from="correlation", neighbours=3)
