@@ -13,7 +13,7 @@ from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
-from gaancore.errors import DataError
+from gaancore.errors import DataError, one_line
 from gaancore.graph import CSRGraph, SelfLoops
 from gaancore.system.paths import user_path
 
@@ -88,6 +88,6 @@ def make_inputs(raw: RawDataset, *, self_loops: SelfLoops = "keep") -> NodeInput
     Raises DataError for features that are unsound, SettingsError.
     """
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    graph, notes = settle_graph(raw, self_loops)
-    notes = [*raw.notes, *notes]
-    return NodeInputs(raw.path, graph, features, raw.node_ids, raw.feature_names, tuple(notes))
+    graph, notes_of_graph = settle_graph(raw, self_loops)
+    notes = tuple(map(one_line, [*raw.notes, *notes_of_graph]))
+    return NodeInputs(raw.path, graph, features, raw.node_ids, raw.feature_names, notes)

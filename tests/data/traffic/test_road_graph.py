@@ -12,7 +12,7 @@ from small_traffic import ARCS, IDS, arcs_of, matrix, write_pickle
 
 from gaancore.data.traffic.layouts.road_edges import read_road_edges
 from gaancore.data.traffic.layouts.road_matrix import read_adjacency_csv, read_adjacency_pickle
-from gaancore.data.traffic.roads import road_weights
+from gaancore.data.traffic.roads import RoadChoices, road_weights
 from gaancore.errors import DataError
 
 LOOPS = {(n, n) for n in range(4)}
@@ -72,6 +72,19 @@ def test_a_matrix_in_csv_may_have_its_ids_around_it(tmp_path, header, index):
     road = read_adjacency_csv(path, None)
     assert road.sensor_ids == (IDS if header else None)
     assert arcs_of(road.graph) == ARCS | LOOPS
+
+
+@pytest.mark.parametrize("lines", [slice(4), slice(3), slice(2)])
+def test_a_header_of_ids_over_missing_rows_is_not_a_row_of_weights(tmp_path, lines):
+    path = write_lines(tmp_path / "adj.csv", *matrix_lines(header=True)[lines])
+    with pytest.raises(DataError, match=r"adj\.csv: expected a square matrix"):
+        read_adjacency_csv(path, None)
+
+
+def test_a_first_row_of_whole_numbers_is_no_header_where_the_rest_is_as_large(tmp_path):
+    path = write_lines(tmp_path / "adj.csv", "0,3,5", "3,0,4", "5,4,0")
+    road = read_adjacency_csv(path, None, RoadChoices(kernel="none"))  # as weights
+    assert arcs_of(road.graph) == {(a, b) for a in range(3) for b in range(3) if a != b}
 
 
 @pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs")])
@@ -181,9 +194,10 @@ def test_the_kernel_by_hand():
     ("lines", "message"),
     [
         (["101,102"], "line 2 has 2 cells where the header has 3"),
-        (["101,102,far"], "line 2: length 'far' is not a number of 0 or more"),
-        (["101,102,-1"], "line 2: length '-1' is not a number of 0 or more"),
-        (["101,102,nan"], "line 2: length 'nan' is not a number of 0 or more"),
+        (["101,102,far"], "line 2: length 'far' is not a number from 0 to 1e.12"),
+        (["101,102,-1"], "line 2: length '-1' is not a number from 0 to 1e.12"),
+        (["101,102,nan"], "line 2: length 'nan' is not a number from 0 to 1e.12"),
+        (["101,102,5", "102,103,1e308"], "line 3: length '1e308' is not a number from 0 to 1e.12"),
         (["101,102,5", "101,102,6"], "line 3: the road 101 -> 102 has another length above"),
     ],
 )

@@ -184,7 +184,7 @@ def test_the_kernels_by_hand():
         ({"radius": 0.0}, "radius: expected kilometres above 0"),
         ({"sigma": -1.0}, "sigma: expected a length above 0"),
         ({"threshold": 2.0}, "threshold: expected 0 to 1"),
-        ({"max_pairs": float("nan")}, "max_pairs: expected 0 to 1"),
+        ({"max_pairs": 1.5}, "max_pairs: expected 0 to 1"),
     ],
 )
 def test_choices_that_cannot_be_are_refused(changes, message):

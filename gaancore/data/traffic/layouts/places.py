@@ -20,6 +20,7 @@ from gaancore.errors import DataError
 IDS = ("sensor_id", "sensor", "station_id", "station", "id")
 DEGREES = (("latitude", "longitude"), ("lat", "lon"), ("lat", "lng"), ("lat", "long"))
 COLUMNS = [(sensor, *place) for sensor in IDS for place in DEGREES]
+FARTHEST = 1e9  # degrees, or metres on a map: beyond it is no place on the ground
 
 Places = dict[str, tuple[float, float]]
 
@@ -61,9 +62,9 @@ def _place(path: Path, line: int, sensor: str, cells: list[str]) -> tuple[float,
             f"{path}: line {line}: no sensor_id, latitude and longitude: "
             f"{shortened(','.join([sensor, *cells]))!r}"
         ) from None
-    if not np.isfinite([latitude, longitude]).all():
+    if not (np.abs([latitude, longitude]) <= FARTHEST).all():
         raise DataError(
-            f"{path}: line {line}: sensor {sensor} is at {latitude}, {longitude}, which are "
-            "not finite; correct them, or remove the line"
+            f"{path}: line {line}: sensor {sensor} is at {latitude}, {longitude}, which is no "
+            "place; correct it, or remove the line"
         )
     return latitude, longitude

@@ -26,6 +26,7 @@ from gaancore.graph import CSRGraph
 
 LENGTH_NAMES = ("cost", "distance", "length")
 BARE = ("from", "to", "distance")  # the columns of a list of distances without a header
+LONGEST = 1e12  # no road is, in any unit; squares of far longer ones would overflow
 
 
 def read_road_edges(
@@ -141,8 +142,8 @@ def _length(path: Path, line: int, cell: str) -> float:
         length = float(cell)
     except ValueError:
         length = -1.0
-    if not 0 <= length < np.inf:
+    if not 0 <= length < LONGEST:
         raise DataError(
-            f"{path}: line {line}: length {shortened(cell)!r} is not a number of 0 or more"
+            f"{path}: line {line}: length {shortened(cell)!r} is not a number from 0 to {LONGEST:g}"
         )
     return length

@@ -116,8 +116,9 @@ def read_speeds_npy(path: Path, channel: str | None = None) -> RawTraffic:
     Its columns have no ids and its rows no times.
     """
     speeds, note = one_channel(path, "the array", read_npy(path), channel)
-    notes = (f"speeds: {path.name}", *note)
-    return RawTraffic(path=str(path), speeds=speeds.astype(np.float64), notes=notes)
+    with np.errstate(invalid="ignore"):  # of a NaN that is a signal
+        speeds = speeds.astype(np.float64)
+    return RawTraffic(path=str(path), speeds=speeds, notes=(f"speeds: {path.name}", *note))
 
 
 def one_channel(
@@ -191,9 +192,11 @@ def read_speeds_npz(path: Path, channel: str | None = None) -> RawTraffic:
         times, more = parse_times(str(path), given)
     elif "start" in arrays:
         times, more = _from_start(path, arrays["start"], step, len(speeds))
+    with np.errstate(invalid="ignore"):  # of a NaN that is a signal
+        speeds = speeds.astype(np.float64)
     return RawTraffic(
         path=str(path),
-        speeds=speeds.astype(np.float64),
+        speeds=speeds,
         sensor_ids=None if ids is None else id_texts(str(path), ids),
         times=times,
         step=step,
