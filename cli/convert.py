@@ -14,7 +14,7 @@ from gaancore.errors import SettingsError
 from gaancore.system.new_folder import expect_free
 from gaancore.system.paths import user_path
 
-from .options import choice_of, debug_option, quiet_option, reading_options
+from .options import choice_of, debug_option, graph_reading_options, quiet_option
 from .show import progress_bar
 
 
@@ -36,7 +36,7 @@ from .show import progress_bar
     help="Draw a split, in per cent of the nodes for training, validation and test, such as "
     "60,20,20. For files that have none.  [default: the files' own]",
 )  # fmt: skip
-@reading_options
+@graph_reading_options
 @click.option(
     "--unknown-edges", type=choice_of("unknown_edges"), default="error", show_default=True,
     help="Edges that name an id no node has: refuse or drop them.",

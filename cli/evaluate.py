@@ -10,6 +10,7 @@ from gaancore.system.process import prepare_process
 from gaancore.tasks import open_run, task_named
 from gaancore.trained.elsewhere import SPLITS
 from gaancore.trained.nodes import NodeRun
+from gaancore.trained.traffic import TrafficRun
 
 from .asked import expect_asked_of
 from .options import prefetch_option, process_options
@@ -20,13 +21,13 @@ from .show import Display, print_whole, score_table
 @click.argument("run", metavar="RUN")
 @click.option(
     "--data", metavar="PATH",
-    help="The data, if it has moved since, or another labelled graph with the same features."
-    "  [default: where the run found it]",
+    help="The data, if it has moved since, another labelled graph with the same features, or other "
+    "readings of the same sensors, such as a later period.  [default: where the run found it]",
 )  # fmt: skip
 @click.option(
     "--split", "splits", type=click.Choice(tuple(SPLITS)), multiple=True,
     help="Which nodes or windows to score; repeatable.  [default: validation and test; of another "
-    "graph its own parts, or all labelled nodes]",
+    "graph its own parts, or all labelled nodes; of other readings all windows]",
 )  # fmt: skip
 @click.option(
     "--eval-fanouts", metavar="S1,S2",
@@ -37,6 +38,20 @@ from .show import Display, print_whole, score_table
     help="Precision, recall, F1, support and calibration of each class or label as well."
     "  [default: no]",
 )  # fmt: skip
+@click.option(
+    "--at", metavar="M1,M2",
+    help="Traffic: minutes ahead, such as 15,45, or steps, such as step1,step6, that are reported "
+    "beside the last one.  [default: 15,30,60]",
+)  # fmt: skip
+@click.option(
+    "--mape-min", type=float,
+    help="Traffic: readings below it do not count in MAPE.  [default: as in training]",
+)  # fmt: skip
+@click.option(
+    "--start", metavar="TIME",
+    help="Traffic: the time of the first row of --data, if the file has no times."
+    "  [default: the file's own times]",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
 @prefetch_option
 @process_options
@@ -45,6 +60,9 @@ def evaluate(
     splits: tuple[str, ...],
     eval_fanouts: str | None,
     per_class: bool,
+    at: str | None,
+    mape_min: float | None,
+    start: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -58,7 +76,9 @@ def evaluate(
     propagation.
 
     On another graph every node sees all others, and classes are joined by their names. A class
-    that the run has not seen is reported, and counts as missed.
+    that the run has not seen is reported, and counts as missed. Other readings of the same sensors
+    are joined by sensor id, and all of their windows are scored; the guesses beside them know the
+    run's training part alone.
 
     --per-class adds a line for each class or label. Precision: the fraction of predicted nodes that
     are correct. Recall: the fraction of true nodes that are found. F1: their harmonic mean; its
@@ -72,6 +92,10 @@ def evaluate(
     if eval_fanouts:
         asked["prefetch"] = options["prefetch"]
     expect_asked_of(opened, "classify nodes", NodeRun, asked)
+    ahead = {"at": at.split(",") if at else None, "mape_min": mape_min, "start": start}
+    of_traffic = {name: value for name, value in ahead.items() if value is not None}
+    expect_asked_of(opened, "forecast", TrafficRun, of_traffic)
+    asked |= of_traffic
     scores = opened.evaluate(splits or None, data=options["data"], **asked)
     facts = opened.facts
     kind = scores.kind or facts["kind"]

@@ -10,7 +10,12 @@ from gaancore.tasks import TASKS, Task, choose, task_named
 from gaancore.training.choices import Layer
 from gaancore.training.same_data import minutes
 
-from .options import debug_option, reading_options
+from .options import (
+    debug_option,
+    given_options,
+    graph_reading_options,
+    sensor_reading_options,
+)
 from .show import Display, print_whole
 
 
@@ -20,32 +25,18 @@ from .show import Display, print_whole
     "--task", type=click.Choice(tuple(TASKS)),
     help="The task whose reader to use.  [default: what fits DATA, else ppi]",
 )  # fmt: skip
-@click.option(
-    "--graph", metavar="FILE",
-    help="File of the roads, for speeds of sensors.  [default: found beside the speeds]",
-)  # fmt: skip
-@click.option(
-    "--sensor-ids", metavar="FILE",
-    help="File of sensor ids, likewise.  [default: found beside the speeds]",
-)  # fmt: skip
-@click.option(
-    "--start",
-    metavar="TIME",
-    help="Time of the first row, likewise.  [default: what the file says]",
-)
-@reading_options
+@graph_reading_options
+@sensor_reading_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, not a table.  [default: no]")
 @debug_option
-def info(data: str | None, task: str | None, as_json: bool, **reading: str | None) -> int:
+def info(data: str | None, task: str | None, as_json: bool, **reading: Any) -> int:
     """Counts, degrees, splits, features and labels of DATA, in any layout that train takes.
 
     What training would refuse is an error here too, except for nodes in no split (they count as
     neighbours only) and features that are NaN (they count as 0). Without DATA: what train would
     take.
     """
-    layers: list[Layer] = [
-        (f"--{name.replace('_', '-')}", {name: value}) for name, value in reading.items() if value
-    ]
+    layers = given_options(reading)
     what, dataset = _read(data, task, layers)
     facts = what.summarize(dataset)
     rows = {"nodes": _node_rows, "traffic": _traffic_rows}[dataset.family]

@@ -1,6 +1,6 @@
 """Options that name a setting, and how they, a config file and --set come together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import click
@@ -77,7 +77,28 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "graph whose files have no split: per cent to draw, such as 60,20,20."),
     ("mape_min", "--mape-min", float,
      "Traffic: readings below it do not count in MAPE, of which a small one takes most."),
-    ("graph", "--graph", str, "File of the roads.  [default: found beside the speeds]"),
+    ("graph", "--graph", str,
+     "File of the roads; for --graph-from knn or radius, of the sensors' places.  "
+     "[default: found beside the speeds]"),
+    ("graph_from", "--graph-from", choice_of("graph_from"),
+     "What arcs between sensors are made from: the file of the roads; the places of the sensors "
+     "(knn, radius); how their readings correlate in training; or no arcs."),
+    ("neighbours", "--neighbours", int, "Of each sensor, for knn and correlation."),
+    ("radius", "--radius", float, "Kilometres between neighbours, for radius."),
+    ("kernel", "--kernel", choice_of("kernel"),
+     "Which roads of a file of distances are arcs: those with weight enough by the kernel of DCRNN "
+     "or STGCN (metres), or all (none)."),
+    ("sigma", "--sigma", float,
+     "Width of the kernel, in the unit of the distances; 0: their standard deviation, for stgcn "
+     "3162."),
+    ("threshold", "--threshold", float, "Least weight of an arc; 0: 0.1, for stgcn 0.5."),
+    ("max_pairs", "--max-pairs", float,
+     "Refuse a graph that was made here if a larger share of all pairs are neighbours."),
+    ("channel", "--channel", str,
+     "Which quantity to forecast, by name or by number from 0, of files with several.  "
+     "[default: the first]"),
+    ("inputs", "--inputs", str,
+     "Other quantities of such files that a forecast reads too, with commas between."),
     ("sensor_ids", "--sensor-ids", str, "File of sensor ids.  [default: found beside the speeds]"),
     ("start", "--start", str, "Time of the first row.  [default: what the file says]"),
     ("null_value", "--null-value", str,
@@ -106,11 +127,32 @@ def settings_options(command: Command) -> Command:
         help="Settings from a TOML file or a shipped recipe; options and --set override it."
         "  [default: none]",
     )(command)  # fmt: skip
+    return _named_options(command, [name for name, *_ in SETTINGS])
+
+
+OF_GRAPHS = ("label", "split_column", "features")
+OF_SENSORS = (
+    *("graph", "graph_from", "neighbours", "radius", "kernel", "sigma", "threshold", "max_pairs"),
+    *("channel", "inputs", "sensor_ids", "start", "null_value"),
+)
+
+
+def graph_reading_options(command: Command) -> Command:
+    """Add an option for each setting that says what to do where files of a graph leave a choice."""
+    return _named_options(command, OF_GRAPHS)
+
+
+def sensor_reading_options(command: Command) -> Command:
+    """Add an option for each setting that says how readings of sensors are read."""
+    return _named_options(command, OF_SENSORS)
+
+
+def _named_options(command: Command, names: Collection[str]) -> Command:
     for name, option, kind, text in reversed(SETTINGS):
-        help_text = text if "[default" in text else f"{text}  [default: {_defaults(name)}]"
-        flag = kind is bool
-        kinds: dict[str, Any] = {"is_flag": True} if flag else {"type": kind}
-        command = click.option(option, name, default=None, help=help_text, **kinds)(command)
+        if name in names:
+            help_text = text if "[default" in text else f"{text}  [default: {_defaults(name)}]"
+            kinds: dict[str, Any] = {"is_flag": True} if kind is bool else {"type": kind}
+            command = click.option(option, name, default=None, help=help_text, **kinds)(command)
     return command
 
 
@@ -125,23 +167,6 @@ def _defaults(name: str) -> str:
     if len(shown) == len(papers) and len(set(shown.values())) == 1:
         return shown[papers[0].name]
     return "; ".join(f"{task} {value}" for task, value in shown.items())
-
-
-def reading_options(command: Command) -> Command:
-    """Add `--label`, `--split-column` and `--features`: what to do where files leave a choice."""
-    command = click.option(
-        "--features", metavar="KIND",
-        help="Features of a graph: those of the file, or in their place degree, ones or spectral."
-        "  [default: file]",
-    )(command)  # fmt: skip
-    command = click.option(
-        "--split-column", metavar="NAME",
-        help="Column of its split, or the number of one of several.  [default: split]",
-    )(command)  # fmt: skip
-    return click.option(
-        "--label", metavar="NAME",
-        help="Column or attribute of a graph that is the label.  [default: label]",
-    )(command)  # fmt: skip
 
 
 # main() looks for --debug itself, so no command has to.
@@ -183,11 +208,18 @@ def given_settings(options: dict[str, Any]) -> list[Layer]:
     layers: list[Layer] = []
     if options["config"]:
         layers.append((options["config"], read_config(options["config"])))
+    layers += given_options(options)
+    layers.append(("--set", given_assignments(options["assignments"])))
+    return layers
+
+
+def given_options(options: dict[str, Any]) -> list[Layer]:
+    """The settings that options name; those that are not among the command's are not looked for."""
+    layers: list[Layer] = []
     for name, option, *_ in SETTINGS:
-        if (value := options[name]) is not None:
+        if (value := options.get(name)) is not None:
             shares = name == "split" and value[:1].isdigit()
             layers.append((option, {"split_shares" if shares else name: value}))
-    layers.append(("--set", given_assignments(options["assignments"])))
     return layers
 
 

@@ -112,8 +112,8 @@ class Display:
 def score_table(words: Any, scores: dict[str, dict[str, Any]]) -> Table:
     """A line for each thing that was scored, as `words` (of a task) has it."""
     table = Table(*words.columns(scores), caption=words.caption(scores))
-    for name, found in scores.items():
-        table.add_row(name, *words.cells(found))
+    for name in scores:
+        table.add_row(name, *words.cells(scores, name))
     return table
 
 

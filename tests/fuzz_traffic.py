@@ -70,6 +70,23 @@ def _speeds_touched(whole: bytes, damaged: bytes) -> set[Any]:
     return touched | {("arc", *sorted((a, b))) for a in lost for b in names}
 
 
+def long_speeds(content: bytes) -> Facts:
+    rows = _csv(content)[1:]
+    return {("speed", _plain_time(time), sensor): cell for time, sensor, cell in rows}
+
+
+def _long_touched(whole: bytes, damaged: bytes) -> set[Any]:
+    """A time that is new has no reading of the other sensors, and a sensor none of other times."""
+    if _csv(whole)[0] != _csv(damaged)[0]:
+        raise UnclearError
+    touched = by_facts(long_speeds)(whole, damaged)
+    times, sensors = {key[1] for key in touched}, {key[2] for key in touched}
+    touched |= {("speed", time, sensor) for time in times for sensor in (*IDS, *sensors)}
+    touched |= {("speed", time, sensor) for time in TEXTS for sensor in sensors - {*IDS}}
+    left = {key[2] for key in long_speeds(damaged)}
+    return touched | {("arc", *sorted((a, b))) for a in {*IDS} - left for b in IDS}
+
+
 def bare_speeds(content: bytes) -> Facts:
     rows = enumerate(_csv(content))
     return {("speed", r, s): x for r, row in rows for s, x in zip(IDS, row, strict=True)}
@@ -207,6 +224,17 @@ def write_windows_and_sparse(folder: Path) -> None:
     sparse.save_npz(folder / "adj.npz", sparse.csr_array(matrix()))
 
 
+def write_long_table(folder: Path) -> None:
+    lines = [
+        f"{time},{name},{SPEEDS[row, n]:.2f}"
+        for row, time in enumerate(TEXTS)
+        for n, name in enumerate(IDS)
+    ]
+    content = "\n".join(["time,sensor,value", *lines]) + "\n"
+    (folder / "readings.csv").write_text(content, encoding="utf-8")
+    write_pickle(folder, protocol=4)
+
+
 def write_npz_and_npy(folder: Path) -> None:
     np.savez(folder / "speeds.npz", speed=SPEEDS, sensor_ids=np.array(IDS), start="2012-03-01")
     np.save(folder / "adj.npy", matrix())
@@ -236,6 +264,9 @@ SAMPLES = {
         either=("place",),
     ),
     "pems": Sample(write_pems, load, {"PEMS08.csv": _lengths_touched}),
+    "long table": Sample(
+        write_long_table, load, {"readings.csv": _long_touched}, damaged=("readings.csv",)
+    ),
     "windows and sparse": Sample(write_windows_and_sparse, load),
     "npz and npy": Sample(
         write_npz_and_npy,

@@ -17,6 +17,7 @@ from gaancore.data.traffic.batches import Missing, Scaler, ScalerKind, WindowBat
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.data.traffic.make import GraphKind
 from gaancore.data.traffic.metr_la import load_metr_la
+from gaancore.data.traffic.roads import GraphFrom, Kernel, RoadChoices
 from gaancore.data.traffic.windows import WindowSplit, split_windows
 from gaancore.graph import SelfLoops
 
@@ -26,13 +27,16 @@ __all__ = [
     "VALIDATION",
     "DataKind",
     "Features",
+    "GraphFrom",
     "GraphKind",
+    "Kernel",
     "MadeFeatures",
     "Missing",
     "Nan",
     "NodeDataset",
     "Normalize",
     "Reading",
+    "RoadChoices",
     "Scaler",
     "ScalerKind",
     "SelfLoops",

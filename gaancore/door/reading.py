@@ -27,6 +27,15 @@ def load(
     start: str | None = None,
     graph_kind: str | None = None,
     null_value: float | str | None = None,
+    channel: int | str | None = None,
+    inputs: Sequence[int | str] | None = None,
+    graph_from: str | None = None,
+    neighbours: int | None = None,
+    radius: float | None = None,
+    kernel: str | None = None,
+    sigma: float | None = None,
+    threshold: float | None = None,
+    max_pairs: float | None = None,
 ) -> NodeDataset | TrafficDataset:
     """The data at `path`, in any layout, as training reads them: a graph or speeds of sensors.
 
@@ -48,7 +57,11 @@ def load(
                    `spectral`; of traffic: the inputs beside the speed.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.
-    graph, sensor_ids, start, graph_kind, null_value : of traffic: see `load_metr_la`.
+    graph, sensor_ids, start, graph_kind, null_value, channel, inputs : of traffic: see
+                   `load_metr_la`.
+    graph_from, neighbours, radius, kernel, sigma, threshold, max_pairs : of traffic, what arcs are
+                   made from: see `RoadChoices`. `correlation` sees the training part alone, as the
+                   default settings split the series.
     Raises DataError and SettingsError, each one line with the file, the row or id, and the remedy.
 
     >>> import numpy as np
@@ -73,6 +86,15 @@ def load(
         "start": start,
         "graph_kind": graph_kind,
         "null_value": null_value,
+        "channel": channel,
+        "inputs": inputs,
+        "graph_from": graph_from,
+        "neighbours": neighbours,
+        "radius": radius,
+        "kernel": kernel,
+        "sigma": sigma,
+        "threshold": threshold,
+        "max_pairs": max_pairs,
         **{name: None if file is None else os.fspath(file) for name, file in files.items()},
     }
     layers = [("load", {name: value for name, value in options.items() if value is not None})]

@@ -7,14 +7,17 @@ import numpy as np
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
-from gaancore.errors import SettingsError
+from gaancore.errors import DataError, SettingsError
 from gaancore.plots.picture import literal, save_figure
 from gaancore.system.paths import file_names
 from gaancore.training.traffic.forecaster import SpeedForecaster
-from gaancore.training.traffic.scorer import ForecastScorer
+from gaancore.training.traffic.scores.intervals import Intervals, validation_intervals
+from gaancore.training.traffic.scores.scorer import ForecastScorer
+from gaancore.training.traffic.words import ahead
 
 SHOWN_STEPS = 288  # of forecast against truth: a day of METR-LA
 UNIT = "in the data's unit"
+LEVEL = 0.9  # of the interval
 
 
 def draw_plots(
@@ -23,7 +26,8 @@ def draw_plots(
     """Draw the test part's pictures as PNG and SVG into `folder`; returns the files.
 
     forecast-ID    : each of `sensors`, one curve for the truth and one for each reported step
-                     ahead, over the first day of the test part.
+                     ahead, over the first day of the test part; the interval of the last step, if
+                     validation has readings enough for it.
     error-by-step  : MAE of each step ahead, beside the last value's.
     error-by-hour  : MAE by the hour of the day that is forecast, if the time of day is known.
     Raises SettingsError for an unknown sensor, DataError if a file cannot be written.
@@ -37,9 +41,15 @@ def draw_plots(
             )
     names = file_names(ids)  # of all, so that a sensor's name does not depend on what else is drawn
     starts = scorer.starts("test")
-    predicted = _predictions(forecaster, scorer, starts)
+    predicted = scorer.predictions(forecaster.predict, "test")
+    try:
+        intervals = validation_intervals(scorer, forecaster.predict, LEVEL)
+    except DataError:  # too few readings
+        intervals = None
     figures = {
-        f"forecast-{names[sensor]}": _against_truth(scorer, starts, predicted, ids.index(sensor))
+        f"forecast-{names[sensor]}": _against_truth(
+            scorer, starts, predicted, intervals, ids.index(sensor)
+        )
         for sensor in sensors
     }
     figures["error-by-step"] = _by_step(forecaster, scorer)
@@ -52,17 +62,12 @@ def draw_plots(
     return [path for paths in saved for path in paths]
 
 
-def _predictions(
-    forecaster: SpeedForecaster, scorer: ForecastScorer, starts: np.ndarray
-) -> np.ndarray:
-    """(horizon, W, N)."""
-    size, sensors = scorer.settings.batch_size, scorer.dataset.num_sensors
-    batches = [forecaster.predict(starts[a : a + size]) for a in range(0, len(starts), size)]
-    return np.concatenate([b.reshape(len(b), -1, sensors) for b in batches], axis=1)
-
-
 def _against_truth(
-    scorer: ForecastScorer, starts: np.ndarray, predicted: np.ndarray, sensor: int
+    scorer: ForecastScorer,
+    starts: np.ndarray,
+    predicted: np.ndarray,
+    intervals: Intervals | None,
+    sensor: int,
 ) -> Figure:
     data, steps = scorer.dataset, scorer.reported_steps()
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -76,7 +81,14 @@ def _against_truth(
         shown = starts + scorer.windows.history + step - 1
         shown_now = shown < rows[-1] + 1
         x = shown[shown_now] if data.times is None else at[shown[shown_now]]
-        axes.plot(x, predicted[step - 1, shown_now, sensor], label=f"{minutes} min ahead")
+        (curve,) = axes.plot(
+            x, predicted[step - 1, shown_now, sensor], label=ahead(f"{minutes} min") + " ahead"
+        )
+    if intervals is not None:  # of the last step, whose `x` and curve these are
+        low, high = intervals.around(predicted[:, shown_now])
+        ends = low[-1, :, sensor], high[-1, :, sensor]
+        label = f"{LEVEL:.0%} interval"
+        axes.fill_between(x, *ends, color=curve.get_color(), alpha=0.2, linewidth=0, label=label)
     name, first_day = literal(data.sensor_ids[sensor]), "first day of the test part"
     axes.set(title=f"sensor {name}, {first_day}", ylabel=f"speed, {UNIT}")
     if data.times is None:
@@ -116,7 +128,7 @@ def _by_hour(scorer: ForecastScorer, starts: np.ndarray, predicted: np.ndarray) 
         total = np.bincount(hour[step - 1], errors[step - 1], 24)
         count = np.bincount(hour[step - 1], valid[step - 1].sum(axis=1), 24)
         mae = np.divide(total, count, out=np.full(24, np.nan), where=count > 0)
-        axes.plot(np.arange(24), mae, marker="o", label=f"{minutes} min ahead")
+        axes.plot(np.arange(24), mae, marker="o", label=ahead(f"{minutes} min") + " ahead")
     axes.set(xlabel="hour of the day", ylabel=f"MAE, {UNIT}", title="error by hour, test part")
     axes.legend()
     return figure

@@ -5,10 +5,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from gaancore.data import load_metr_la, synthetic_traffic
+from gaancore.data import load_metr_la, split_windows, synthetic_traffic
 from gaancore.data.summary import summarize_traffic
 from gaancore.data.traffic.batches import WIDTHS
 from gaancore.data.traffic.dataset import TrafficDataset
+from gaancore.data.traffic.roads import with_correlated
 from gaancore.nn.module import Module
 from gaancore.system.paths import user_path
 from gaancore.tasks.task import Task
@@ -48,15 +49,25 @@ class TrafficTask(Task):
 
     def read(self, path: Path, settings: ForecastSettings) -> TrafficDataset:
         s = settings
-        return load_metr_la(
+        dataset = load_metr_la(
             path,
             graph=s.graph or None,
             sensor_ids=s.sensor_ids or None,
             start=s.start or None,
+            channel=s.channel or None,
+            inputs=() if s.inputs == ("none",) else s.inputs,
+            roads=s.roads,
             graph_kind=s.graph_kind,
             self_loops=s.self_loops,
             null_value=s.null_reading,
         )
+        if s.graph_from != "correlation":
+            return dataset
+        windows = split_windows(
+            dataset, history=s.history, horizon=s.horizon, split=s.split, fractions=s.fractions
+        )
+        rows = windows.training_rows(dataset.num_steps)
+        return with_correlated(dataset, rows, s.roads, s.graph_kind, s.self_loops)
 
     def look_alike(self) -> TrafficDataset:
         return synthetic_traffic(num_days=SYNTHETIC_DAYS)

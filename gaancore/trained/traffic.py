@@ -1,16 +1,18 @@
 """A run that forecasts traffic, opened."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
-
-import numpy as np
+from typing import Any, get_args
 
 from gaancore.data.traffic.dataset import TrafficDataset
-from gaancore.errors import SettingsError, expect_choice
+from gaancore.data.traffic.find import roads_near
+from gaancore.errors import DataError, SettingsError, expect_choice
+from gaancore.graph import CSRGraph
+from gaancore.system.paths import user_path
+from gaancore.trained.forecasts import Forecast, Forecasts, on_others, on_shared, sorted_out
 from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
+from gaancore.training.same_data import data_differences
 from gaancore.training.traffic.forecaster import SpeedForecaster, load_forecaster
 from gaancore.training.traffic.latest import (
     STANDS_IN,
@@ -19,30 +21,8 @@ from gaancore.training.traffic.latest import (
     joined,
     share_read,
 )
-from gaancore.training.traffic.scorer import PARTS, ForecastScorer
-
-WARNING = "warning: "
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """Speeds of N sensors in the steps right after the last row of the data.
-
-    speeds     : (horizon, N) float32, in the data's units.
-    times      : (horizon,) datetime64[s]; None if the data have no times.
-    sensor_ids : (N,) the data's own names, in the order of the run's.
-    read       : (N,) of each sensor, the share of the last `history` readings, which the forecast
-                 rests on, that are really there.
-    warnings   : what to doubt, such as readings that look like another unit.
-    notes      : what was assumed or joined when other data were read.
-    """
-
-    speeds: np.ndarray
-    times: np.ndarray | None
-    sensor_ids: tuple[str, ...]
-    read: np.ndarray
-    warnings: tuple[str, ...]
-    notes: tuple[str, ...]
+from gaancore.training.traffic.scores.intervals import Intervals, coverage, validation_intervals
+from gaancore.training.traffic.scores.scorer import PARTS, ForecastScorer, all_windows
 
 
 class TrafficRun(OpenedRun):
@@ -69,32 +49,35 @@ class TrafficRun(OpenedRun):
     def _forecaster(self, dataset: TrafficDataset) -> SpeedForecaster:
         return load_forecaster(self.folder, self.settings, dataset, self.device)
 
+    def intervals(self, level: float) -> Intervals:
+        """How far off a forecast may be, see `validation_intervals`: of the run's own data."""
+        scorer = ForecastScorer(self.forecaster.dataset, self.settings)
+        return validation_intervals(scorer, self.forecaster.predict, level)
+
     def forecast(
         self,
         data: str | Path | TrafficDataset | None = None,
         *,
         start: str | None = None,
         missing: LatestMissing = "refuse",
+        interval: float | None = None,
     ) -> Forecast:
         """The steps after the last row, from the latest window; readings are scaled as in training.
 
         data    : readings of the run's sensors at its step, joined by sensor id; by default the
-                  run's own.
+                  run's own. Files without a graph beside them take the run's.
         start   : the time of the first row at a path without times.
         missing : a forecast should rest on readings. `refuse` raises if a sensor has less than half
                   of its last `history` readings. The others forecast all the same: from the run's
                   `mean`, from a line between the readings of the window (`interpolate`), or from
                   what stood in for missing readings in training (`keep`).
+        interval : the level of intervals, such as 0.9, see `intervals`; None for none.
         Raises DataError for other sensors or another step, if too few rows follow each other at
         the end, or if too few readings are there; SettingsError for another `missing`.
         """
         expect_choice("missing", missing, get_args(LatestMissing))
-        own = data is None
-        if own and start is not None:
-            raise SettingsError("start: the run's own data are read as in training; leave it out")
-        asked = self.dataset if data is None else self._asked(data, start)
-        dataset, lines = joined(self.facts, asked)
-        forecaster = self.forecaster if own else self._forecaster(dataset)
+        dataset, lines, notes = self._readings(data, start)
+        forecaster = self.forecaster if data is None else self._forecaster(dataset)
         history = self.settings.history
         read = share_read(dataset, history)
         lines += expect_read(dataset, read, history, missing)
@@ -103,52 +86,186 @@ class TrafficRun(OpenedRun):
         speeds = forecaster.latest(STANDS_IN[missing])
         ahead = dataset.continued(len(speeds))
         times = None if ahead.times is None else ahead.times[dataset.num_steps :]
-        doubts = [line.removeprefix(WARNING) for line in lines if line.startswith(WARNING)]
-        notes = [line for line in lines if not line.startswith(WARNING)]
+        low = high = None
+        if interval is not None:
+            found = self.intervals(interval)
+            low, high = found.around(speeds)
+            lines += on_shared(found)
+        warnings, more = sorted_out(lines)
         return Forecast(
-            speeds,
-            times,
-            dataset.sensor_ids,
-            read,
-            warnings=tuple(doubts),
-            notes=(*(() if own else dataset.notes), *notes),
+            speeds, times, dataset.sensor_ids, read, warnings, (*notes, *more), low, high
         )
 
-    def _asked(self, data: str | Path | TrafficDataset, start: str | None) -> TrafficDataset:
-        """The readings to go on from; the run's own `start` is not that of other files."""
+    def forecast_all(
+        self,
+        data: str | Path | TrafficDataset | None = None,
+        *,
+        start: str | None = None,
+        interval: float | None = None,
+    ) -> Forecasts:
+        """What is forecast from every window of the test part, or of other readings, beside the
+        truth.
+
+        data, start, interval : see `forecast`. Raises as it does, but for readings that are
+        missing: what stood in for them in training does so here.
+        """
+        dataset, lines, notes = self._readings(data, start)
+        differ = self._differ(data, dataset)
+        if differ:
+            lines += on_others(dataset, differ, self._own(), self.settings)
+        forecaster = self.forecaster if data is None else self._forecaster(dataset)
+        scorer, part = self._scorer(dataset, own=not differ)
+        if doubt := forecaster.scaler.foreign_units(dataset):
+            lines.append(f"warning: {doubt}")
+        speeds = scorer.predictions(forecaster.predict, part)
+        ahead, last = scorer.rows_ahead(part), scorer.starts(part) + self.settings.history - 1
+        truth, mask, times = dataset.speeds[ahead], dataset.valid[ahead], dataset.times
+        low = high = held = None
+        if interval is not None:
+            found = self.intervals(interval)
+            low, high = found.around(speeds)
+            held = coverage(low, high, truth, mask)
+            lines += on_shared(found)
+        warnings, more = sorted_out(lines)
+        return Forecasts(
+            speeds,
+            truth,
+            mask,
+            rows=last,
+            made=None if times is None else times[last],
+            times=None if times is None else times[ahead],
+            sensor_ids=dataset.sensor_ids,
+            low=low,
+            high=high,
+            coverage=held,
+            warnings=warnings,
+            notes=(*notes, *more),
+        )
+
+    def _readings(
+        self, data: str | Path | TrafficDataset | None, start: str | None
+    ) -> tuple[TrafficDataset, list[str], tuple[str, ...]]:
+        """The readings that are asked about, in the run's order, what differs from the run's, a
+        line each, and what was assumed when they were read.
+
+        Raises DataError for other sensors or another step.
+        """
+        if data is None:
+            if start is not None:
+                raise SettingsError("start: the run's own data are read as in training; "
+                                    "leave it out")  # fmt: skip
+            dataset, lines = joined(self.facts, self.dataset)
+            return dataset, lines, ()
+        asked, graph = self._asked(data, start)
+        dataset, lines = joined(self.facts, asked, graph)
+        return dataset, lines, asked.notes
+
+    def _asked(
+        self, data: str | Path | TrafficDataset, start: str | None
+    ) -> tuple[TrafficDataset, CSRGraph | None]:
+        """Other readings, and the run's own graph where none is given with them; the run's own
+        `start` is not that of other files.
+        """
         if not isinstance(data, str | Path):
             if start is not None:
                 raise SettingsError("start: these data are read already; leave it out")
-            return self._given(data)
-        dataset = self._load(str(data), start=start or "")
-        if start is None and self.settings.start and dataset.path == self.facts["path"]:
-            return self._load(str(data))
-        return dataset
+            return self._given(data), None
+        s, path = self.settings, user_path(data)
+        changes: dict[str, Any] = {}
+        graph = None
+        facts: Any = self.facts
+        single = len(facts["sensor_ids"]) == 1
+        if not (s.graph or single or s.graph_from == "none" or roads_near(path, s.graph_from)):
+            if path.exists():  # if not, whoever reads it says so
+                graph = self.dataset.graph
+            changes["graph_from"] = "none"
+        dataset = self._load(str(data), start=start or "", **changes)
+        if start is None and s.start and dataset.path == self.facts["path"]:
+            dataset = self._load(str(data), **changes)
+        return dataset, graph
 
     def evaluate(
         self,
         splits: Sequence[str] | None = None,
         *,
         data: str | Path | TrafficDataset | None = None,
+        start: str | None = None,
+        at: Sequence[str] = (),
+        mape_min: float | None = None,
     ) -> Scored:
-        """Errors of the best weights on all windows of some parts, in the data's units.
+        """Errors of the best weights on all windows of some parts, in the data's units, or of
+        other readings of the same sensors, such as a later period.
 
-        splits : `train`, `validation` or `test`; by default the last two.
-        data   : the same data, if they have moved or came from memory.
+        splits   : `train`, `validation` or `test`; by default the last two. Other readings have no
+                   parts: all of their windows are scored.
+        data     : the same data, if they have moved or came from memory, or others, see `forecast`.
+        start    : the time of the first row at another path without times.
+        at       : what is reported beside the last step: minutes ahead such as `45`, or steps such
+                   as `step3`; by default 15, 30 and 60 minutes, if there are such steps.
+        mape_min : readings below it do not count in MAPE; by default as in training.
         Returns {split: {minutes ahead: errors}}, and for each split the errors of guesses that
-        learn nothing. Raises SettingsError for other splits or other data.
+        learn nothing but the usual values of the run's training part; its `notes` say what was
+        assumed. Raises SettingsError for other splits, DataError for other sensors.
         """
-        splits = DEFAULT_SPLITS if splits is None else splits
-        for split in splits:
+        for split in splits or ():
             expect_choice("splits", split, PARTS)
-        forecaster = self.forecaster if data is None else self._forecaster(self.own_data(data))
-        scorer = ForecastScorer(forecaster.dataset, self.settings)
-        found = Scored((split, scorer.score(forecaster.predict, split)) for split in splits)
-        found.notes = (self.not_compared,) if self.not_compared else ()
-        for split in splits:
-            guesses = scorer.baselines(split).items()
-            found.update({f"{guess} on {split}": errors for guess, errors in guesses})
+        dataset, lines, notes = self._readings(data, start)
+        differ = self._differ(data, dataset)
+        own = not differ
+        forecaster = self.forecaster if data is None else self._forecaster(dataset)
+        if not own:
+            if splits:
+                raise SettingsError(
+                    f"splits: {dataset.where} is not the run's data ({'; '.join(differ)}): all of "
+                    "its windows are scored; leave it out"
+                )
+            lines += on_others(dataset, differ, self._own(), self.settings)
+            if doubt := forecaster.scaler.foreign_units(dataset):
+                lines.append(f"warning: {doubt}")
+        scorer, part = self._scorer(dataset, own=own, at=at, mape_min=mape_min)
+        parts = (part,) if not own else DEFAULT_SPLITS if splits is None else splits
+        found = Scored((name, scorer.score(forecaster.predict, name)) for name in parts)
+        found.notes = tuple(lines) if own else (*lines, *notes)
+        if own or scorer.learned is not None:
+            for name in parts:
+                guesses = scorer.baselines(name).items()
+                found.update({f"{guess} on {name}": errors for guess, errors in guesses})
         return found
+
+    def _differ(self, data: Any, dataset: TrafficDataset) -> list[str]:
+        """How `dataset`, read from `data`, differs from the run's own."""
+        return [] if data is None else data_differences(self.facts, dataset.facts())
+
+    def _scorer(
+        self,
+        dataset: TrafficDataset,
+        *,
+        own: bool,
+        at: Sequence[str] = (),
+        mape_min: float | None = None,
+    ) -> tuple[ForecastScorer, str]:
+        """What scores the run's own data, or all windows of others, and the part to look at."""
+        if own:
+            return ForecastScorer(dataset, self.settings, at=at, mape_min=mape_min), "test"
+        known = self._own()
+        learned = None if known is None else (known, ForecastScorer(known, self.settings).windows)
+        scorer = ForecastScorer(
+            dataset,
+            self.settings,
+            windows=all_windows(dataset, self.settings),
+            at=at,
+            mape_min=mape_min,
+            learned=learned,
+        )
+        (part,) = scorer.parts
+        return scorer, part
+
+    def _own(self) -> TrafficDataset | None:
+        """The run's own data; None where they are gone."""
+        try:
+            return self.dataset
+        except (DataError, SettingsError):
+            return None
 
     def plot(
         self,

@@ -15,6 +15,7 @@ PARTS = {
     "times": "other times",
     "coordinates": "other coordinates",
     "windows": "other windows",
+    "others": "other quantities beside the readings",
 }
 NAMES = {"sensor_ids": "sensor", "feature_names": "feature", "class_names": "class"}
 

@@ -12,6 +12,7 @@ import pytest
 from gaancore.cli.main import gaancore as program
 from pages import CHECKOUT, FENCE, NAMES, TEXTS, fenced, prose
 from scipy.stats import norm
+from small_traffic_run import small_traffic_options
 
 FOLDERS = ("gaancore", "cuda", "bench", "cli", "tests", "docs", ".ci")
 CONTEXT = click.Context(program, **program.context_settings)
@@ -159,6 +160,31 @@ def test_the_page_on_own_data_can_be_followed_from_top_to_bottom(gaancore, tmp_p
         lines = (tmp_path / file).read_text("utf-8").splitlines()
         assert lines[0].startswith("node_id,predicted,p:")
         assert len(lines) == 901
+
+
+def test_the_page_on_sensors_can_be_followed_from_top_to_bottom(gaancore, tmp_path):
+    """Its commands on three sensors such as it shows, with a small network."""
+    write_sensors(tmp_path / "mysensors", "2026-05-01T00:00", 400)
+    write_sensors(tmp_path / "nextmonth", "2026-06-01T00:00", 60)
+    for text in fenced("docs/sensors.md", ""):
+        for name, *arguments in commands_in(text):
+            if name == "train":
+                arguments += small_traffic_options(epochs=1, history=24, horizon=6)
+            if name == "plot":
+                continue  # which takes seconds, and is drawn in other tests
+            outcome = gaancore(name, *arguments)
+            assert outcome.code == 0, outcome
+    assert {"next.csv", "test.npz"} <= {path.name for path in tmp_path.iterdir()}
+    assert gaancore("info", "mysensors").code == 0
+
+
+def write_sensors(folder, start: str, num_steps: int) -> None:
+    folder.mkdir()
+    speeds = np.random.default_rng(0).uniform(40, 60, (num_steps, 3)).round(1)
+    times = np.datetime64(start) + np.arange(num_steps) * np.timedelta64(5, "m")
+    rows = (f"{time},{a},{b},{c}" for time, (a, b, c) in zip(times, speeds, strict=True))
+    (folder / "speeds.csv").write_text("\n".join(["time,north,bridge,south", *rows]))
+    (folder / "edges.csv").write_text("from,to\nnorth,bridge\nbridge,south\n")
 
 
 def without_labels(people, folder) -> None:

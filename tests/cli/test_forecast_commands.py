@@ -87,7 +87,7 @@ def test_rows_that_are_hours_apart_are_reported_at_the_last_step(gaancore, roads
             file.write(f"{time},{','.join(map(str, speeds))}\n")
     outcome = gaancore("train", "--task", "metr-la", "--data", roads, *OPTIONS, "--out", "run")
     assert outcome.code == 0
-    assert "360 min" in outcome.out
+    assert "6 h" in outcome.out
     assert "no reading" not in outcome.out
     assert gaancore("plot", "run", "--sensor", "road0-1").code == 0
 

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gaancore.data.files.arrays import read_csv_rows
-from gaancore.data.files.separator import SEPARATORS, find_separator, separator_notes
+from gaancore.data.files.separator import (
+    SEPARATORS,
+    find_separator,
+    plain_separator,
+    separator_notes,
+)
 from gaancore.errors import DataError
 
 Choices = Sequence[tuple[str, ...]]  # names of columns, in lower case
@@ -67,14 +72,42 @@ def open_named_table(path: Path, choices: Choices) -> NamedTable:
     return NamedTable(path, tuple(columns), keys, _rows(path, separator, len(columns)), notes)
 
 
+def starts_with_numbers(path: Path, width: int) -> bool:
+    """Whether the first line has `width` cells that are all numbers: no header, then.
+
+    Raises DataError if the file is missing, blank or not UTF-8.
+    """
+    _, cells = next(read_csv_rows(path, plain_separator(path), strict=False))
+    try:
+        return len(list(map(float, cells))) == width
+    except ValueError:
+        return False
+
+
+def open_bare_table(path: Path, columns: Sequence[str], keys: Sequence[str]) -> NamedTable:
+    """A table without a header, whose columns are named here; see `open_named_table`.
+
+    A note says what the columns were taken for.
+    """
+    separator = plain_separator(path)
+    notes = separator_notes(path, separator)
+    notes += (f"{path.name}: no header: its columns are taken as {', '.join(columns)}",)
+    places = tuple(columns.index(key) for key in keys)
+    rows = _rows(path, separator, len(columns), header=False)
+    return NamedTable(path, tuple(columns), places, rows, notes)
+
+
 def _found_in(columns: Sequence[str], choices: Choices) -> list[tuple[str, ...]]:
     lowered = {column.lower() for column in columns}
     return [choice for choice in choices if lowered.issuperset(choice)]
 
 
-def _rows(path: Path, separator: str, width: int) -> Iterator[tuple[int, list[str]]]:
+def _rows(
+    path: Path, separator: str, width: int, *, header: bool = True
+) -> Iterator[tuple[int, list[str]]]:
     rows = read_csv_rows(path, separator)
-    next(rows)
+    if header:
+        next(rows)
     empty = True
     for line, cells in rows:
         if len(cells) == width:
@@ -83,7 +116,8 @@ def _rows(path: Path, separator: str, width: int) -> Iterator[tuple[int, list[st
                 yield line, cells
         elif any(cells):
             raise DataError(
-                f"{path}: line {line} has {len(cells):,} cells where the header has {width:,}; "
+                f"{path}: line {line} has {len(cells):,} cells where "
+                f"{'the header has' if header else 'there should be'} {width:,}; "
                 f"a cell with {SEPARATORS[separator]} in it needs quotes"
             )
     if empty:

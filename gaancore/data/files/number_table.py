@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.files.decimal_commas import DecimalCommas
 from gaancore.data.files.ids import WHOLE
 from gaancore.data.files.separator import SEPARATORS, plain_separator, separator_notes
 from gaancore.data.files.times import TIME_NAMES, is_time_text
@@ -51,10 +52,12 @@ def read_number_table(path: Path, decide: Decide = lambda names, values: None) -
     `decide` tells, by what the table is joined with; where that says nothing, different integers
     are ids. A line of readings that pandas took for a header, and wrote back as one with repeated
     numbers marked (`64.5.1`), is a row again. Notes say which it was.
+    Decimal commas are read (see DecimalCommas).
     Raises DataError naming the line and column of the first cell that is wrong.
     """
     separator = plain_separator(path)
-    rows = read_csv_rows(path, separator)
+    commas = DecimalCommas(path)
+    rows = commas.replaced(read_csv_rows(path, separator))
     lines = list(itertools.islice(rows, 2))
     first = lines[0][1]
     has_index = _has_index(first, lines[-1][1])
@@ -74,7 +77,7 @@ def read_number_table(path: Path, decide: Decide = lambda names, values: None) -
         numbers.extend(parse_numbers(path, line, cells[has_index:], places))
     values = np.array(numbers).reshape(-1, len(names))
     columns: tuple[str, ...] | None = tuple(names)
-    notes = separator_notes(path, separator)
+    notes = separator_notes(path, separator) + commas.notes()
     index_name = first[0] if has_index else ""
     if not _is_header(path, first, has_index, values, decide):
         columns, index_name = None, ""
@@ -139,8 +142,7 @@ def _is_header(
 
 
 def _is_number(cell: str) -> bool:
-    """Also of a decimal comma: no name, but a reading to be refused."""
-    number = INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell.replace(",", "."))
+    number = INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell)
     return bool(number) or cell.lower() in NOTHING
 
 

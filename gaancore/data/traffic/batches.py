@@ -1,7 +1,7 @@
 """Windows of a series as arrays for a model: scaled inputs, raw targets, time and place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -18,6 +18,7 @@ WIDTHS = {"time_of_day": 1, "day_of_week": 7, "coordinates": 2}
 @dataclass(frozen=True)
 class Scaler:
     """z = (speed - mean) / scale; mean and scale are (N,) float64, one number per sensor.
+    other_mean and other_scale are (C,): one for each other quantity, whatever the sensor.
 
     Fitted on training rows and stored with a model, to scale other data by the same numbers.
 
@@ -30,6 +31,8 @@ class Scaler:
 
     mean: np.ndarray
     scale: np.ndarray
+    other_mean: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    other_scale: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def fit(
@@ -75,11 +78,28 @@ class Scaler:
             own_scale = np.sqrt(squares.sum(axis=0) / np.maximum(counts, 1))
             scale[any_seen] = own_scale[any_seen]
         scale[scale == 0] = 1.0
-        return cls(mean, scale)
+        return cls(mean, scale, *_spread_of_others(dataset, seen))
 
     def transform(self, speeds: np.ndarray) -> np.ndarray:
         """Speeds (..., N) as float32 z, computed in float64."""
         return ((speeds - self.mean) / self.scale).astype(np.float32)
+
+    def others(self, dataset: TrafficDataset) -> np.ndarray:
+        """Other quantities of a dataset (T, N, C) as float32 z, 0 where one is missing.
+
+        Raises DataError if there are not as many as in training.
+        """
+        found, count = dataset.others, self.other_mean.size
+        have = 0 if found is None else found.shape[2]
+        if have != count:
+            raise DataError(
+                f"{dataset.where}: {have} other quantities beside the readings, but training had "
+                f"{count} (inputs); give the same"
+            )
+        if found is None:
+            return np.empty((*dataset.speeds.shape, 0), np.float32)
+        scaled = (found - self.other_mean) / self.other_scale
+        return np.where(np.isnan(scaled), 0, scaled).astype(np.float32)
 
     def tiled(self, copies: int) -> tuple[np.ndarray, np.ndarray]:
         """mean and scale, float32, of `copies` sequences side by side: (copies * N,) each.
@@ -106,7 +126,8 @@ class Scaler:
 class TrafficBatch(NamedTuple):
     """B windows at once: sequence b's sensor n is column b * N + n, step t is row t.
 
-    inputs  : (history, B * N, F) float32; channel 0 the scaled speed, then the features.
+    inputs  : (history, B * N, F) float32; channel 0 the scaled speed, then the features, then
+              other quantities, which in `future` are 0: nobody knows them.
     targets : (horizon, B * N) float32, speeds in the data's units; 0 where there is none.
     mask    : (horizon, B * N) bool, True where there is a target.
     future  : (horizon, B * N, F) float32, the inputs of the steps to predict. Channel 0 is the
@@ -158,11 +179,12 @@ class WindowBatches:
         self.missing = missing
         self.by_step = _by_step(dataset, features)
         self.by_sensor = _by_sensor(dataset, features)
+        self.others = scaler.others(dataset)
 
     @property
     def num_inputs(self) -> int:
-        """F: the scaled speed and the features' channels."""
-        return 1 + self.by_step.shape[1] + self.by_sensor.shape[1]
+        """F: the scaled speed, the features' channels, and other quantities."""
+        return 1 + self.by_step.shape[1] + self.by_sensor.shape[1] + self.others.shape[2]
 
     def cut(self, starts: np.ndarray) -> TrafficBatch:
         """The windows whose first rows are `starts` (B,) int64."""
@@ -170,13 +192,14 @@ class WindowBatches:
         rows = np.asarray(starts) + steps[:, None]  # (history + horizon, B)
         seen, ahead = rows[: self.history], rows[self.history :]
         return TrafficBatch(
-            inputs=self._inputs(seen),
+            inputs=self._inputs(seen, known=True),
             targets=self.dataset.speeds[ahead].reshape(self.horizon, -1),
             mask=self.dataset.valid[ahead].reshape(self.horizon, -1),
-            future=self._inputs(ahead),
+            future=self._inputs(ahead, known=False),
         )
 
-    def _inputs(self, rows: np.ndarray) -> np.ndarray:
+    def _inputs(self, rows: np.ndarray, *, known: bool) -> np.ndarray:
+        """known: whether these rows have been read, so that other quantities are there."""
         speeds, valid = self.dataset.speeds[rows], self.dataset.valid[rows]
         if self.missing == "interpolate":
             speeds, valid = _interpolated(speeds, valid)
@@ -186,7 +209,9 @@ class WindowBatches:
             inputs[..., 0][~valid] = 0
         own = 1 + self.by_step.shape[1]
         inputs[..., 1:own] = self.by_step[rows][:, :, None]
-        inputs[..., own:] = self.by_sensor
+        others = inputs.shape[-1] - self.others.shape[2]
+        inputs[..., own:others] = self.by_sensor
+        inputs[..., others:] = self.others[rows] if known else 0
         return inputs.reshape(len(rows), -1, self.num_inputs)
 
 
@@ -218,6 +243,21 @@ def _by_sensor(dataset: TrafficDataset, features: Sequence[str]) -> np.ndarray:
     spread = places.std(axis=0)
     spread[spread == 0] = 1
     return ((places - places.mean(axis=0)) / spread).astype(np.float32)
+
+
+def _spread_of_others(dataset: TrafficDataset, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation (C,) of each other quantity in the rows `seen`, float64; 0 and 1
+    of one that is never there or always the same.
+    """
+    if dataset.others is None:
+        return np.zeros(0), np.zeros(0)
+    values = dataset.others[seen].astype(np.float64)
+    there = ~np.isnan(values)
+    count = np.maximum(there.sum(axis=(0, 1)), 1)
+    mean = np.where(there, values, 0).sum(axis=(0, 1)) / count
+    scale = np.sqrt((np.where(there, values - mean, 0) ** 2).sum(axis=(0, 1)) / count)
+    scale[scale == 0] = 1.0
+    return mean, scale
 
 
 def _known(dataset: TrafficDataset, feature: str, values: np.ndarray | None) -> np.ndarray:

@@ -64,6 +64,9 @@ class TrafficDataset:
     sensor_ids   : the files' own names of the N sensors, as text.
     coordinates  : (N, 2) float64 latitude and longitude, or None.
     windows      : the files' own split, if they come as windows that are split already.
+    others       : (T, N, C) float32, other quantities that a forecast reads too, such as the flow
+                   beside the speed; NaN where one is missing; None without any.
+    other_names  : what the C of them are called.
     notes        : one line each, for the user: what was aligned, dropped or assumed.
 
     >>> from gaancore.data import synthetic_traffic
@@ -86,6 +89,8 @@ class TrafficDataset:
     sensor_ids: tuple[str, ...]
     coordinates: np.ndarray | None = None
     windows: Windows | None = None
+    others: np.ndarray | None = None
+    other_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -139,8 +144,8 @@ class TrafficDataset:
         }
 
     def part_checksums(self) -> dict[str, str | None]:
-        """A checksum of the graph, readings, times, coordinates and windows each; None of what is
-        not known.
+        """A checksum of the graph, readings, times, coordinates, windows and other quantities each;
+        None of what is not known.
         """
         times, w = self.times, self.windows
         parts: dict[str, list[np.ndarray] | None] = {
@@ -151,6 +156,7 @@ class TrafficDataset:
             "windows": None
             if w is None
             else [np.array([w.history, w.horizon]), w.train, w.val, w.test],
+            "others": None if self.others is None else [self.others],
         }
         return {
             name: None if arrays is None else f"{checksum(arrays):08x}"
@@ -168,6 +174,7 @@ class TrafficDataset:
             valid=np.ascontiguousarray(self.valid[:, order]),
             sensor_ids=tuple(sensor_ids),
             coordinates=None if self.coordinates is None else self.coordinates[order],
+            others=None if self.others is None else np.ascontiguousarray(self.others[:, order]),
         )
 
     def continued(self, steps: int) -> "TrafficDataset":
@@ -185,6 +192,10 @@ class TrafficDataset:
         missing = np.zeros((steps, self.num_sensors))
         stretches = self.stretches.copy()
         stretches[-1] += steps
+        others = self.others
+        if others is not None:
+            unknown = np.full((steps, *others.shape[1:]), np.nan, np.float32)
+            others = np.concatenate([others, unknown])
         return replace(
             self,
             speeds=np.concatenate([self.speeds, missing.astype(np.float32)]),
@@ -192,6 +203,7 @@ class TrafficDataset:
             stretches=stretches,
             times=times,
             time_of_day=time_of_day,
+            others=others,
         )
 
 

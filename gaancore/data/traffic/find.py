@@ -2,6 +2,7 @@
 
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Literal, overload
 
 from gaancore.data.files.arrays import npz_names
 from gaancore.data.files.folder import listing
@@ -10,7 +11,13 @@ from gaancore.data.traffic.layouts import dcrnn_windows
 from gaancore.data.traffic.layouts.speeds import SPEED_NAMES
 from gaancore.errors import DataError
 
-SUFFIXES = (".h5", ".hdf5", ".npz", ".csv")  # of files of speeds; in a folder, the first there is
+SUFFIXES = (
+    ".h5",
+    ".hdf5",
+    ".npz",
+    ".csv",
+    ".npy",
+)  # of files of speeds; in a folder, the first there is
 GRAPH_PATTERNS = (
     "adj*.pkl",
     "distance*.csv",
@@ -18,14 +25,16 @@ GRAPH_PATTERNS = (
     "*edges*.csv",
     "adj*.npz",
     "adj*.npy",
+    "w_[0-9]*.csv",
+    "pemsd7_w_[0-9]*.csv",
 )
-PLACES_PATTERN = "graph_sensor_locations*.csv"
+PLACES_PATTERN = "*locations*.csv"
 IDS_PATTERNS = ("graph_sensor_ids*.txt", "pems0?.txt")
-LOOKED_FOR = f"speeds in .h5, {' '.join(dcrnn_windows.FILES)}, .npz or .csv"
+LOOKED_FOR = f"speeds in .h5, {' '.join(dcrnn_windows.FILES)}, .npz, .csv or .npy"
 
 
 def find_speeds(folder: Path) -> Path:
-    """The one file of speeds: the first of h5, npz and csv that is there.
+    """The one file of speeds: the first of h5, npz, csv and npy that is there.
 
     Raises DataError if there is none, or more than one of a kind.
     """
@@ -38,10 +47,14 @@ def find_speeds(folder: Path) -> Path:
     return only(folder, "files of speeds", found)
 
 
-def find_graph(folder: Path) -> Path:
+@overload
+def find_graph(folder: Path, *, required: Literal[True] = True) -> Path: ...
+@overload
+def find_graph(folder: Path, *, required: bool) -> Path | None: ...
+def find_graph(folder: Path, *, required: bool = True) -> Path | None:
     """The file of the graph, in the folder or in `sensor_graph/`.
 
-    Raises DataError if there is none, or more than one of a kind.
+    Raises DataError if there is more than one of a kind; if `required`, also if there is none.
     """
     for place in (folder, folder / "sensor_graph"):
         for pattern in GRAPH_PATTERNS:
@@ -49,10 +62,45 @@ def find_graph(folder: Path) -> Path:
                 return only(folder, "files of a graph", found)
         if found := _tables_of_roads(place):
             return only(folder, "files of a graph", found)
+    if not required:
+        return None
+    ways = "or make arcs of the readings: correlation (graph_from)"
+    if find_places(folder, required=False) is not None:
+        ways = "or make arcs of the places of the sensors: knn (graph_from)"
     raise DataError(
         f"{folder}: no graph of the roads found: looked for {', '.join(GRAPH_PATTERNS)}; "
-        "graph: the file that holds it"
+        f"graph: the file that holds it; {ways}"
     )
+
+
+@overload
+def find_places(folder: Path, *, required: Literal[True]) -> Path: ...
+@overload
+def find_places(folder: Path, *, required: bool) -> Path | None: ...
+def find_places(folder: Path, *, required: bool) -> Path | None:
+    """The table of the places of sensors, in the folder or in `sensor_graph/`.
+
+    Raises DataError if there are several; if `required`, also if there is none.
+    """
+    for place in (folder, folder / "sensor_graph"):
+        if found := matching(place, PLACES_PATTERN):
+            return only(folder, "files of sensor locations", found)
+    if not required:
+        return None
+    raise DataError(
+        f"{folder}: no places of the sensors found: looked for {PLACES_PATTERN}; write "
+        "sensor_id,latitude,longitude into one, or name it (graph)"
+    )
+
+
+def roads_near(path: Path, graph_from: str) -> bool:
+    """Whether what `graph_from` makes arcs from lies beside the speeds at `path`.
+
+    Raises DataError if there is more than one of a kind.
+    """
+    folder = path if path.is_dir() else path.parent
+    find = {"file": find_graph, "knn": find_places, "radius": find_places}.get(graph_from)
+    return find is not None and find(folder, required=False) is not None
 
 
 def find_ids(folder: Path) -> Path | None:

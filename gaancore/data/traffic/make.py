@@ -1,5 +1,6 @@
 """Join speeds and roads by sensor, check them, and make a TrafficDataset of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -7,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from gaancore.data.files.ids import are_positions
+from gaancore.data.traffic.beside import MOST, others_of, places_of
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
 from gaancore.data.traffic.steps import check_times
 from gaancore.errors import DataError, expect_choice, one_line
@@ -14,7 +16,6 @@ from gaancore.graph import CSRGraph, SelfLoops
 
 GraphKind = Literal["undirected", "directed"]
 DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
-MOST_SPEED = 1e9  # beyond it is no reading in any unit, and float32 overflows in a square
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class RoadGraph:
 
     graph: row j lists the sensors i with an arc i -> j. sensor_ids: None if the file names none.
     in_order: whether the ids are listed in an order that someone chose; roads only mention them.
+    max_pairs: of a graph that was made of distances or places: the share of all pairs of sensors
+    above which it is refused.
     """
 
     path: str
@@ -30,6 +33,7 @@ class RoadGraph:
     sensor_ids: tuple[str, ...] | None
     notes: tuple[str, ...] = ()
     in_order: bool = True
+    max_pairs: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ def make_traffic(
     road: RoadGraph,
     *,
     coordinates: dict[str, tuple[float, float]] | None = None,
+    others: Mapping[str, np.ndarray] | None = None,
     graph_kind: GraphKind = "undirected",
     self_loops: SelfLoops = "drop",
     null_value: float | None = 0.0,
@@ -70,6 +75,7 @@ def make_traffic(
 
 
     coordinates : (latitude, longitude) by sensor id.
+    others      : (T, N) numbers by name, of which only NaN means "missing".
     graph_kind  : `undirected` takes both directions of every arc, `directed` the arcs as they are.
     self_loops  : `keep`, `drop`, or `add` one to every sensor.
     null_value  : the reading that means "missing", besides NaN; None if only NaN does.
@@ -83,11 +89,14 @@ def make_traffic(
     step, stretches, time_notes = check_times(
         raw.path, raw.times, len(raw.speeds), raw.step, raw.stretches
     )
-    graph, graph_notes = _prepare_graph(graph, graph_kind, self_loops, sensor_ids)
-    places, place_notes = _places(sensor_ids, coordinates)
+    graph, graph_notes = prepare_graph(
+        road.path, graph, graph_kind, self_loops, sensor_ids, road.max_pairs
+    )
+    places, place_notes = places_of(sensor_ids, coordinates)
+    beside, beside_notes = others_of(raw.path, raw.speeds.shape, others or {}, sensor_ids)
     notes = (
         *(*raw.notes, *road.notes, *join_notes),
-        *(*speed_notes, *time_notes, *graph_notes, *place_notes),
+        *(*speed_notes, *beside_notes, *time_notes, *graph_notes, *place_notes),
     )
     time_of_day = raw.time_of_day if raw.times is None else part_of_day(raw.times)
     return TrafficDataset(
@@ -103,6 +112,8 @@ def make_traffic(
         sensor_ids=sensor_ids,
         coordinates=places,
         windows=raw.windows,
+        others=beside,
+        other_names=tuple(others or ()),
         notes=tuple(map(one_line, notes)),
     )
 
@@ -188,11 +199,11 @@ def _check_speeds(
             f"{raw.speeds[row, column]} at row {row}, sensor {sensor_ids[column]}; correct them "
             "or leave them empty"
         )
-    beyond = np.abs(speeds) > MOST_SPEED
+    beyond = np.abs(speeds) > MOST
     if beyond.any():
         row, column = np.argwhere(beyond)[0]
         raise DataError(
-            f"{raw.path}: speeds beyond {MOST_SPEED:g}: {beyond.sum():,}, first "
+            f"{raw.path}: speeds beyond {MOST:g}: {beyond.sum():,}, first "
             f"{speeds[row, column]:g} at row {row}, sensor {sensor_ids[column]}; correct them or "
             "leave them empty"
         )
@@ -210,13 +221,19 @@ def _check_speeds(
     return speeds, valid, notes
 
 
-def _prepare_graph(
+def prepare_graph(
+    where: str,
     graph: CSRGraph,
     graph_kind: GraphKind,
     self_loops: SelfLoops,
     sensor_ids: tuple[str, ...],
+    max_pairs: float | None,
 ) -> tuple[CSRGraph, list[str]]:
-    """The graph as it is trained on, and notes."""
+    """The graph as it is trained on, and notes.
+
+    max_pairs : see RoadGraph; None for weights from a file, of which many arcs are warned of.
+    Raises DataError if more than `max_pairs` of all pairs of sensors, unless few, are neighbours.
+    """
     loops = graph.num_self_loops
     arcs = f"graph: {graph.num_edges - loops:,} directed arcs"
     if graph_kind == "undirected":
@@ -224,7 +241,16 @@ def _prepare_graph(
         arcs += f", {graph.num_edges - loops:,} after making it undirected"
     notes = [f"{arcs}; weights are ignored"]
     share = (graph.num_edges - loops) / max(1, graph.num_nodes * (graph.num_nodes - 1))
-    if share > DENSE and graph.num_nodes >= 20:
+    many = graph.num_nodes >= 20
+    if max_pairs is not None:
+        if share > max_pairs and many:
+            raise DataError(
+                f"{where}: {share:.0%} of all pairs of sensors would be neighbours, which is "
+                f"refused above {max_pairs:.0%}; choose fewer (neighbours, radius, sigma, "
+                "threshold), or allow this share (max_pairs)"
+            )
+        notes.append(f"graph: {share:.1%} of all pairs of sensors are neighbours")
+    elif share > DENSE and many:
         notes.append(
             f"warning: graph: {share:.0%} of all pairs of sensors are neighbours; weights near 0 "
             "are edges too: set those below a threshold (DCRNN's is 0.1) to 0"
@@ -236,17 +262,6 @@ def _prepare_graph(
     lonely = [sensor_ids[n] for n in np.flatnonzero(prepared.degrees == 0)]
     if lonely:
         notes.append(f"graph: {count_sensors(lonely)} without a neighbour")
+    elif max_pairs is not None:
+        notes.append("graph: no sensor is without a neighbour")
     return prepared, notes
-
-
-def _places(
-    sensor_ids: tuple[str, ...],
-    coordinates: dict[str, tuple[float, float]] | None,
-) -> tuple[np.ndarray | None, list[str]]:
-    """(N, 2) latitude and longitude, None where one is not known, and notes."""
-    if coordinates is None:
-        return None, []
-    unknown = [name for name in sensor_ids if name not in coordinates]
-    if unknown:
-        return None, [f"coordinates not used: {count_sensors(unknown)} without any"]
-    return np.array([coordinates[name] for name in sensor_ids]), []

@@ -7,6 +7,7 @@ from gaancore.errors import DataError
 USUAL_STEP = 300  # METR-LA's, in seconds
 JITTER = 0.1  # share of a step that a row may come early or late without a gap
 SECOND = 10**6  # microseconds
+MANY = 20  # gaps of one length behind each other, which outages do not have
 
 
 def check_times(
@@ -53,6 +54,14 @@ def check_times(
         notes.append(
             f"gaps in the timestamps: {gaps.size:,}, the longest {longest}; no window crosses one"
         )
+        again = ~in_step[1:] & (ahead[1:] == ahead[:-1])
+        if np.count_nonzero(again) >= MANY:
+            other = np.timedelta64(int(np.median(ahead[1:][again])), "us").item()
+            notes.append(
+                f"warning: the step changes: {np.count_nonzero(again):,} rows are {other} "
+                f"apart, not {np.timedelta64(round(usual), 'us').item()}, and no window holds "
+                "them; bring all rows to one step"
+            )
     return seconds, np.concatenate([[0], gaps, [num_steps]]), notes
 
 
@@ -104,7 +113,10 @@ def _expect_ascending(where: str, times: np.ndarray, ahead: np.ndarray) -> None:
     time = str(times[row]).replace("T", " ")
     if ahead[row - 1] == 0:
         raise DataError(f"{where}: rows {row - 1} and {row} are both at {time}; keep one")
-    raise DataError(f"{where}: row {row} ({time}) is earlier than the one before; sort them")
+    remedy = "sort them"
+    if np.count_nonzero(ahead <= 0) == 1 and -ahead[row - 1] <= 3600 * SECOND:
+        remedy += ", or, if clocks were set back there, write the times without summer time"
+    raise DataError(f"{where}: row {row} ({time}) is earlier than the one before; {remedy}")
 
 
 def _expect_fixed_step(where: str, times: np.ndarray, ahead: np.ndarray) -> None:

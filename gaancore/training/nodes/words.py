@@ -66,9 +66,10 @@ def columns(scores: dict[str, Facts]) -> list[str]:
     return ["", "micro-F1", "macro-F1"]
 
 
-def cells(scores: Facts) -> list[str]:
-    """Scores to four digits."""
-    return [f"{scores[key]:.4f}" if key in scores else "" for key in ("micro_f1", "macro_f1")]
+def cells(scores: dict[str, Facts], name: str) -> list[str]:
+    """One of `scores`, to four digits."""
+    found = scores[name]
+    return [f"{found[key]:.4f}" if key in found else "" for key in ("micro_f1", "macro_f1")]
 
 
 def doubts(record: Facts) -> list[str]:

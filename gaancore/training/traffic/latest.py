@@ -1,6 +1,7 @@
 """What a forecast rests on: the run's sensors and step, and readings that are really there."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from gaancore.data.traffic.batches import Missing
 from gaancore.data.traffic.dataset import TrafficDataset, count_sensors
 from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
 from gaancore.training.same_data import minutes, not_compared
 
 LatestMissing = Literal["refuse", "mean", "interpolate", "keep"]
@@ -27,10 +29,13 @@ MEANS = {
 }
 
 
-def joined(facts: Mapping[str, Any], dataset: TrafficDataset) -> tuple[TrafficDataset, list[str]]:
+def joined(
+    facts: Mapping[str, Any], dataset: TrafficDataset, graph: CSRGraph | None = None
+) -> tuple[TrafficDataset, list[str]]:
     """`dataset` with its sensors in the order of the run's, and what else differs, a line each.
 
     facts : what the run's settings.json says of its data.
+    graph : the run's own, for data without one.
     Raises DataError if the sensors or the step are not those that the run was trained on.
     """
     where, then = dataset.where, facts["sensor_ids"]
@@ -48,6 +53,9 @@ def joined(facts: Mapping[str, Any], dataset: TrafficDataset) -> tuple[TrafficDa
             )
         dataset = dataset.in_order(then)
         lines.append("sensors put in the order of the run's, by their ids")
+    if graph is not None:
+        dataset = replace(dataset, graph=graph)
+        lines.append("graph: the arcs of the run's own data")
     step = facts.get("step")
     if step is not None and step != dataset.step:
         raise DataError(

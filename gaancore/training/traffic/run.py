@@ -17,7 +17,7 @@ from gaancore.training.traffic import words
 from gaancore.training.traffic.batches import Batch, Batches, teacher_probability
 from gaancore.training.traffic.build import ForecastModel
 from gaancore.training.traffic.forecaster import SpeedForecaster, with_known_features
-from gaancore.training.traffic.scorer import ForecastScorer
+from gaancore.training.traffic.scores.scorer import ForecastScorer
 from gaancore.training.traffic.settings import ForecastSettings
 
 
@@ -81,7 +81,10 @@ class ForecastRun(Run):
         return teacher_probability(self.settings.teacher_decay, self.progress.step)
 
     def kept_with_best(self) -> Groups:
-        return {"scaler": {"mean": self.scaler.mean, "scale": self.scaler.scale}}
+        kept = {"mean": self.scaler.mean, "scale": self.scaler.scale}
+        if self.scaler.other_mean.size:
+            kept |= {"other_mean": self.scaler.other_mean, "other_scale": self.scaler.other_scale}
+        return {"scaler": kept}
 
     def outcome(self) -> dict[str, Any]:
         test = self.scorer.score(self.forecaster.predict, "test")

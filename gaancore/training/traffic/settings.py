@@ -1,10 +1,12 @@
 """Every choice of a forecasting run, with the paper's value and its place as the default."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from gaancore.data import GraphKind, Missing, ScalerKind, SelfLoops, WindowSplit
 from gaancore.data.traffic.batches import WIDTHS, ScalerMissing
+from gaancore.data.traffic.roads import GraphFrom, Kernel, RoadChoices
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
@@ -57,10 +59,19 @@ class ForecastSettings:
 
     mape_min: float = 0.0  # targets below it, in absolute value, do not count in MAPE
 
-    # Data; an empty path or time: what the files themselves say
+    # Data; an empty path, time or channel: what the files themselves say
     graph: str = ""
     sensor_ids: str = ""
     start: str = ""
+    channel: str = ""  # of files with several quantities
+    inputs: tuple[str, ...] = ("none",)  # others of them, which a forecast reads too
+    graph_from: GraphFrom = "file"
+    neighbours: int = 8  # of each sensor, where the graph is made of places or readings
+    radius: float = 2.0  # km
+    kernel: Kernel = "dcrnn"  # weights of distances
+    sigma: float = 0.0  # 0: the kernel's own
+    threshold: float = 0.0
+    max_pairs: float = 0.25  # share of pairs that may be neighbours in a graph that was made
     graph_kind: GraphKind = "undirected"
     self_loops: SelfLoops = "drop"
     null_value: str = "0"  # the reading that means missing, beside an empty one; or "none"
@@ -75,6 +86,7 @@ class ForecastSettings:
         counts = ("key_dim", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
         expect_at_least(self, 0, *counts, "clip_norm", "teacher_decay", "mape_min")
         expect_rates(self)
+        _ = self.roads  # whose making refuses what cannot be
         if len(self.fractions) != 3:
             raise SettingsError(f"fractions: expected three numbers, got {self.fractions}")
         known = ("auto", "none", *WIDTHS)
@@ -92,6 +104,13 @@ class ForecastSettings:
     def null_reading(self) -> float | None:
         """`null_value` as a number; None if no reading means missing."""
         return None if self.null_value == "none" else float(self.null_value)
+
+    @property
+    def roads(self) -> RoadChoices:
+        """What arcs are made from."""
+        names = [f.name for f in fields(RoadChoices)]
+        chosen: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return RoadChoices(**chosen)
 
     @property
     def keys_per_head(self) -> int:

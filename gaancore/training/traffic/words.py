@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from gaancore.training.traffic.metrics import DEFINITION
-from gaancore.training.traffic.scorer import PARTS
+from gaancore.training.traffic.scores.metrics import DEFINITION, WAPE
+from gaancore.training.traffic.scores.scorer import ALL, PARTS
 
 Facts = dict[str, Any]
+ZEROS, MANY_TIMES = 0.01, 3  # of readings; of WAPE, see relative_error
 
 
 def data(facts: Facts) -> str:
@@ -40,7 +41,9 @@ def validated(line: Facts) -> str:
 
 def result(record: Facts) -> str:
     """The headline errors of a record."""
-    return f"test MAE {errors(record['test']['mean'])} (MAE / RMSE / MAPE)"
+    relative = relative_error({"test": record["test"]})
+    shown = errors(record["test"]["mean"], relative)
+    return f"test MAE {shown} (MAE / RMSE / {relative.upper()})"
 
 
 def caption(scores: dict[str, Facts]) -> str:
@@ -48,9 +51,30 @@ def caption(scores: dict[str, Facts]) -> str:
     means = [
         f"{name} {found['all steps']['target']:.4g}"
         for name, found in scores.items()
-        if name in PARTS and found["all steps"].get("target") is not None
+        if name in (*PARTS, ALL) and found["all steps"].get("target") is not None
     ]
-    return f"{DEFINITION}; mean of the readings: {', '.join(means)}" if means else DEFINITION
+    lines = [DEFINITION]
+    if relative_error(scores) == "wape":
+        lines.append(f"readings near 0 take most of MAPE or are left out of it: {WAPE}")
+    return "; ".join([*lines, f"mean of the readings: {', '.join(means)}"] if means else lines)
+
+
+def relative_error(scores: dict[str, Facts]) -> str:
+    """Which relative error says something of `scores`: `mape`, or `wape` in its place.
+
+    MAPE does not where more than 1 % of the readings are 0, which it leaves out, or where readings
+    near 0 make it more than three times WAPE. Records of older versions have MAPE alone.
+    """
+    for name in (*PARTS, ALL):
+        found = scores.get(name, {}).get("all steps", {})
+        if not found.get("wape"):
+            continue
+        only_zeros = found["mape_count"] + found["zeros"] == found["count"]
+        if only_zeros and found["zeros"] > ZEROS * found["count"]:
+            return "wape"
+        if found["mape"] is None or found["mape"] > MANY_TIMES * found["wape"]:
+            return "wape"
+    return "mape"
 
 
 def rows(record: Facts) -> dict[str, Facts]:
@@ -61,20 +85,34 @@ def rows(record: Facts) -> dict[str, Facts]:
 
 def columns(scores: dict[str, Facts]) -> list[str]:
     """The header of a table with a line for each of `scores`."""
-    return ["MAE / RMSE / MAPE", *next(iter(scores.values()))]
+    times = map(ahead, next(iter(scores.values())))
+    return [f"MAE / RMSE / {relative_error(scores).upper()}", *times]
 
 
-def cells(scores: Facts) -> list[str]:
-    """Errors at each number of minutes ahead."""
-    return [errors(found) for found in scores.values()]
+def ahead(name: str) -> str:
+    """`720 min` in hours, from two on, or days."""
+    number, _, unit = name.partition(" ")
+    if unit != "min" or not number.isdecimal():
+        return name
+    days, hours = int(number) / 1440, int(number) / 60
+    if days.is_integer():
+        return f"{days:.0f} day{'s' if days > 1 else ''}"
+    return f"{hours:.0f} h" if hours.is_integer() and hours > 1 else name
 
 
-def errors(found: Facts) -> str:
-    """MAE / RMSE / MAPE."""
+def cells(scores: dict[str, Facts], name: str) -> list[str]:
+    """Errors of one of `scores` at each number of minutes ahead."""
+    relative = relative_error(scores)
+    return [errors(found, relative) for found in scores[name].values()]
+
+
+def errors(found: Facts, relative: str = "mape") -> str:
+    """MAE / RMSE / MAPE, or WAPE."""
     if found["mae"] is None:
         return "no reading"
-    mape = "no MAPE" if found["mape"] is None else f"{found['mape']:.2f} %"
-    return f"{found['mae']:.3f} / {found['rmse']:.3f} / {mape}"
+    share = found[relative]
+    shown = f"no {relative.upper()}" if share is None else f"{share:.2f} %"
+    return f"{found['mae']:.3f} / {found['rmse']:.3f} / {shown}"
 
 
 def doubts(record: Facts) -> list[str]:
@@ -83,7 +121,7 @@ def doubts(record: Facts) -> list[str]:
     found = []
     unscored = [name for name, scores in record["test"].items() if not scores["count"]]
     if unscored:
-        found.append(f"note: no reading to score by at {', '.join(unscored)}")
+        found.append(f"note: no reading to score by at {', '.join(map(ahead, unscored))}")
     if test["mae"] is not None and test["mae"] >= simplest["mae"]:
         found.append(
             "warning: no better than the last value; train longer or with another learning rate"

@@ -10,8 +10,9 @@ import pytest
 from numpy.testing import assert_allclose
 from small_traffic import ARCS, IDS, arcs_of, matrix, write_pickle
 
-from gaancore.data.traffic.layouts.road_edges import gaussian_kernel, read_road_edges
+from gaancore.data.traffic.layouts.road_edges import read_road_edges
 from gaancore.data.traffic.layouts.road_matrix import read_adjacency_csv, read_adjacency_pickle
+from gaancore.data.traffic.roads import RoadChoices, road_weights
 from gaancore.errors import DataError
 
 LOOPS = {(n, n) for n in range(4)}
@@ -82,9 +83,8 @@ def test_a_header_of_ids_over_missing_rows_is_not_a_row_of_weights(tmp_path, lin
 
 def test_a_first_row_of_whole_numbers_is_no_header_where_the_rest_is_as_large(tmp_path):
     path = write_lines(tmp_path / "adj.csv", "0,3,5", "3,0,4", "5,4,0")
-    assert arcs_of(read_adjacency_csv(path, None).graph) == {
-        (a, b) for a in range(3) for b in range(3) if a != b
-    }
+    road = read_adjacency_csv(path, None, RoadChoices(kernel="none"))  # as weights
+    assert arcs_of(road.graph) == {(a, b) for a in range(3) for b in range(3) if a != b}
 
 
 @pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs")])
@@ -99,13 +99,15 @@ def test_semicolons_or_tabs_may_stand_between_cells(tmp_path, separator, word):
     assert road.notes[:2] == ("graph: edges edges.csv", f"edges.csv: {word} between cells")
 
 
-def test_decimal_commas_are_refused(tmp_path):
-    path = write_lines(tmp_path / "adj.csv", ";a;b", "a;1;0,5", "b;0,5;1")
-    with pytest.raises(DataError, match=r"line 2, column 3: '0,5' is not .* with a point"):
-        read_adjacency_csv(path, None)
-    path = write_lines(tmp_path / "edges.csv", "from;to;cost", "a;b;0,5")
-    with pytest.raises(DataError, match=r"line 2: length '0,5' is not .* with a point"):
-        read_road_edges(path, None, None)
+def test_decimal_commas_are_read(tmp_path):
+    path = write_lines(tmp_path / "adj.csv", ";a;b", "a;1;0,5", "b;0,0;1")
+    road = read_adjacency_csv(path, None)
+    assert arcs_of(road.graph) == {(0, 0), (0, 1), (1, 1)}
+    assert "adj.csv: decimal commas, read as points" in road.notes
+    path = write_lines(tmp_path / "edges.csv", "from;to;cost", "a;b;0,5", "b;c;0,5", "c;a;9,25")
+    road = read_road_edges(path, None, None)
+    assert arcs_of(road.graph) == {(0, 1), (1, 2)}  # s = 4.125
+    assert "edges.csv: decimal commas, read as points" in road.notes
 
 
 @pytest.mark.parametrize(
@@ -181,11 +183,11 @@ def test_distances_so_alike_that_no_road_is_near_are_warned_of(tmp_path):
 
 def test_the_kernel_by_hand():
     # lengths 0 and 2: s = 1, so weights exp(0) and exp(-4) = 0.018 < 0.1
-    assert_allclose(gaussian_kernel(np.array([0.0, 2.0])), [1, 0])
+    assert_allclose(road_weights(np.array([0.0, 2.0])), [1, 0])
     # 1, 2, 3: s^2 = 2/3, weights exp(-1.5) and two below 0.1
-    assert_allclose(gaussian_kernel(np.array([1.0, 2.0, 3.0])), [math.exp(-1.5), 0, 0])
-    assert_allclose(gaussian_kernel(np.array([5.0, 5.0])), [1, 1])
-    assert gaussian_kernel(np.zeros(0)).size == 0
+    assert_allclose(road_weights(np.array([1.0, 2.0, 3.0])), [math.exp(-1.5), 0, 0])
+    assert_allclose(road_weights(np.array([5.0, 5.0])), [1, 1])
+    assert road_weights(np.zeros(0)).size == 0
 
 
 @pytest.mark.parametrize(

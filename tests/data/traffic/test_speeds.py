@@ -63,18 +63,35 @@ def test_semicolons_or_tabs_may_stand_between_cells(tmp_path, header, index, sep
 @pytest.mark.parametrize(
     "text",
     [
-        "a;b\n61.5;60\n61,5;60\n",
-        "time;a;b\n2012-03-01 00:00;61;60\n2012-03-01 00:05;61,5;60\n",
-        "a\tb\n61\t60\n61,5\t60\n",
-        "61,5;60\n61;60\n",  # without a header, which this is not
-        "61,5;60,5\n",
-        ";61,5;60\n0;61;60\n",
+        "a;b\n61,5;60\n61;60,25\n",
+        "time;a;b\n2012-03-01 00:00;61,5;60\n2012-03-01 00:05;61;60,25\n",
+        "a\tb\n61,5\t60\n61\t60,25\n",
+        "61,5;60,0\n61,0;60,25\n",
+        "61.5;60\n61;60.25\n",
+        'a,b\n"61,5",60\n61,"60,25"\n',
     ],
 )
-def test_decimal_commas_are_refused_and_not_taken_for_names_or_cells(tmp_path, text):
+def test_decimal_commas_are_read_and_not_taken_for_names_or_cells(tmp_path, text):
     path = tmp_path / "s.csv"
     path.write_text(text)
-    with pytest.raises(DataError, match="'61,5' is not a number; write decimals with a point"):
+    found = read_speeds_csv(path)
+    assert_array_equal(found.speeds, [[61.5, 60], [61, 60.25]])
+    assert ("s.csv: decimal commas, read as points" in found.notes) == ("61,5" in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a;b\n61.5;60\n61,5;60\n", r"line 3, column 1: '61,5': '61\.5' in line 2 has a point"),
+        ("a;b\n61,5;60\n61;60.5\n", r"line 2, column 1: '61,5': '60\.5' in line 3 has a point"),
+        ("a;b\n1,234;60\n2;1,500\n", "line 2, column 1: '1,234': a comma with three digits"),
+        ("a;b\n1,2,3;60\n", "column 1: '1,2,3' is not a number; write decimals with a point"),
+    ],
+)
+def test_commas_that_may_mean_something_else_are_refused(tmp_path, text, why):
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=why):
         read_speeds_csv(path)
 
 

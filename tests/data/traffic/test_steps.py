@@ -13,7 +13,7 @@ from small_traffic import IDS, matrix, small_traffic, speeds_of, times_of, write
 from gaancore.data import load_metr_la
 from gaancore.data.traffic.steps import check_times, times_from
 from gaancore.errors import DataError
-from gaancore.training.traffic.metrics import reported_steps
+from gaancore.training.traffic.scores.metrics import reported_steps
 
 SPEEDS = speeds_of(400)
 MICRO = np.timedelta64(1, "us")

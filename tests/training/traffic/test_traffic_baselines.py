@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from gaancore.data import TrafficDataset, Windows, load_metr_la, split_windows, synthetic_traffic
 from gaancore.errors import DataError
-from gaancore.training.traffic.baselines import historical_average, last_value
-from gaancore.training.traffic.metrics import score
+from gaancore.training.traffic.scores.baselines import historical_average, last_value
+from gaancore.training.traffic.scores.metrics import score
 
 WINDOWS = Windows(6, 4, np.arange(0, 2000), np.arange(2000, 2100), np.arange(2100, 2290))
 TRAINING_ROWS = 2009

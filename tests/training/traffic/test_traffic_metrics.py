@@ -11,8 +11,8 @@ from strategies import seeds
 
 from gaancore.data import load_metr_la, split_windows, synthetic_traffic
 from gaancore.errors import ShapeError, TrainingError
-from gaancore.training.traffic.baselines import last_value
-from gaancore.training.traffic.metrics import (
+from gaancore.training.traffic.scores.baselines import last_value
+from gaancore.training.traffic.scores.metrics import (
     DEFINITION,
     Errors,
     ForecastErrors,
@@ -58,10 +58,18 @@ def test_two_steps_worked_by_hand():
         np.array([[True, True, False], [True, True, False]]),
     )
     assert errors.at(1) == Errors(
-        mae=3, rmse=10**0.5, mape=100 * (2 / 8 + 4 / 24) / 2, count=2, mape_count=2, target=16
+        mae=3,
+        rmse=10**0.5,
+        mape=100 * (2 / 8 + 4 / 24) / 2,
+        count=2,
+        mape_count=2,
+        target=16,
+        wape=100 * (2 + 4) / (8 + 24),
     )
     # a label of 0 that is a reading counts, but no share of it can be wrong
-    assert errors.at(2) == Errors(mae=3, rmse=13**0.5, mape=25, count=2, mape_count=1, target=2)
+    assert errors.at(2) == Errors(
+        3, 13**0.5, 25, count=2, mape_count=1, target=2, wape=150, zeros=1
+    )
     assert errors.pooled().mae == 3
     average = mean_errors([errors.at(1), errors.at(2)])
     assert average.rmse == (10**0.5 + 13**0.5) / 2
@@ -72,10 +80,10 @@ def test_a_step_without_a_label_has_no_errors_and_is_not_averaged():
     errors = ForecastErrors(2)
     mask = np.array([[True, True], [False, False]])
     errors.add(np.full((2, 2), 3.0), np.ones((2, 2)), mask)
-    assert astuple(errors.at(2)) == (None, None, None, 0, 0, None)
+    assert astuple(errors.at(2)) == (None, None, None, 0, 0, None, None, 0)
     assert mean_errors([errors.at(1), errors.at(2)]) == errors.at(1)
-    assert astuple(mean_errors([errors.at(2)])) == (None, None, None, 0, 0, None)
-    assert astuple(ForecastErrors(1).pooled()) == (None, None, None, 0, 0, None)
+    assert astuple(mean_errors([errors.at(2)])) == (None, None, None, 0, 0, None, None, 0)
+    assert astuple(ForecastErrors(1).pooled()) == (None, None, None, 0, 0, None, None, 0)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

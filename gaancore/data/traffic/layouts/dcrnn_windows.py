@@ -11,6 +11,7 @@ import numpy as np
 
 from gaancore.data.files.arrays import listed_names, read_npz
 from gaancore.data.traffic.dataset import Windows
+from gaancore.data.traffic.layouts.speeds import one_channel
 from gaancore.data.traffic.make import RawTraffic
 from gaancore.errors import DataError
 
@@ -18,11 +19,12 @@ FILES = ("train.npz", "val.npz", "test.npz")
 MEMBERS = ("x", "y", "x_offsets", "y_offsets")
 
 
-def read_dcrnn_windows(folder: Path) -> RawTraffic:
+def read_dcrnn_windows(folder: Path, channel: str | None = None) -> RawTraffic:
     """Read the three files into one series and the windows of it that are in each file.
 
     Windows that follow each other by one step share their rows; where one does not, a new stretch
     of rows begins. Shuffled windows come out as a stretch each, and a note says so.
+    channel : the number of the one to read; 1 is the time of day.
     Raises DataError for a missing or damaged file and for arrays that do not fit each other.
     """
     rows: list[np.ndarray] = []
@@ -52,9 +54,13 @@ def read_dcrnn_windows(folder: Path) -> RawTraffic:
     if time_of_day is not None and not ((time_of_day >= 0) & (time_of_day < 1)).all():
         notes.append("channel 1 is not in [0, 1), so not the time of day: left out")
         time_of_day = None
+    speeds = series[..., 0]
+    if channel is not None:
+        speeds, chosen = one_channel(folder, "x", series, channel)
+        notes += chosen
     return RawTraffic(
         path=str(folder),
-        speeds=series[..., 0],
+        speeds=speeds,
         time_of_day=None if time_of_day is None else time_of_day.astype(np.float32),
         step=None if time_of_day is None else _step(time_of_day, stretches),
         stretches=stretches,

@@ -21,8 +21,8 @@ PACKED = 1100  # bytes that a byte of the best compression of HDF5's own filters
 FILTERS = {305: "lzo", 307: "bzip2", 32001: "blosc", 32026: "blosc2", 32015: "zstd"}
 
 
-def read_pandas_h5(path: Path) -> RawTraffic:
-    """The only table of the file, its columns in the file's order.
+def read_pandas_h5(path: Path, channel: str | None = None) -> RawTraffic:
+    """The only table of the file, or the one whose key is `channel`; columns in the file's order.
 
     Column names may be bytes, text or integers; the index is datetimes, text, numbers that are
     times, or counts the rows. No array is read that is larger than what the file holds for it.
@@ -33,7 +33,7 @@ def read_pandas_h5(path: Path) -> RawTraffic:
     expect_file(path)
     try:
         with h5py.File(path, "r") as file:
-            return _read_table(path, _only_table(path, file))
+            return _read_table(path, _only_table(path, file, channel))
     except DataError:
         raise
     except Exception as error:  # h5py raises nearly anything for a damaged file
@@ -44,14 +44,23 @@ def read_pandas_h5(path: Path) -> RawTraffic:
         ) from error
 
 
-def _only_table(path: Path, file: Any) -> Any:
-    """The one group that holds a DataFrame in the fixed layout."""
+def _only_table(path: Path, file: Any, key: str | None) -> Any:
+    """The one group that holds a DataFrame in the fixed layout, among several the one at `key`."""
     found: dict[str, list[Any]] = {"frame": [], "frame_table": []}
 
     def visit(_: str, item: Any) -> None:
         found.get(_text(item.attrs.get("pandas_type", "")), []).append(item)
 
     file.visititems(visit)
+    keys = [_text(item.name).strip("/") for item in found["frame"]]
+    if key is not None or len(keys) > 1:
+        if key in keys:
+            return found["frame"][keys.index(key)]
+        asked = "" if key is None else f", and no {key!r}"
+        raise DataError(
+            f"{path}: {len(keys)} tables in pandas' fixed layout ({', '.join(keys)}){asked}; "
+            "choose one (channel)"
+        )
     if len(found["frame"]) != 1:
         problem = f"{len(found['frame'])} tables in pandas' fixed layout"
         if found["frame_table"]:

@@ -1,38 +1,57 @@
 """A road graph as a list of edges in CSV, plain or with the lengths of the roads."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 
+from gaancore.data.files.arrays import read_csv_rows
+from gaancore.data.files.decimal_commas import DecimalCommas
 from gaancore.data.files.ids import plain_ids
-from gaancore.data.files.named_table import END_NAMES, open_named_table
+from gaancore.data.files.named_table import (
+    END_NAMES,
+    NamedTable,
+    has_columns,
+    open_bare_table,
+    open_named_table,
+    starts_with_numbers,
+)
 from gaancore.data.files.number_table import shortened
+from gaancore.data.files.separator import plain_separator
+from gaancore.data.traffic.dataset import count_sensors
 from gaancore.data.traffic.make import RoadGraph
+from gaancore.data.traffic.roads import RoadChoices, road_weights
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 LENGTH_NAMES = ("cost", "distance", "length")
-THRESHOLD = 0.1
+BARE = ("from", "to", "distance")  # the columns of a list of distances without a header
 LONGEST = 1e12  # no road is, in any unit; squares of far longer ones would overflow
 
 
 def read_road_edges(
-    path: Path, ids: tuple[str, ...] | None, among: tuple[str, ...] | None
+    path: Path,
+    ids: tuple[str, ...] | None,
+    among: tuple[str, ...] | None,
+    choices: RoadChoices | None = None,
 ) -> RoadGraph:
     """Edges `from to`, `source target` or `src dst`, a line each, with commas, semicolons or tabs
     between; further columns are ignored, except lengths.
 
     With a column `cost`, `distance` or `length` (DCRNN's `distances_la_2012.csv`), only roads whose
-    `gaussian_kernel` is not 0 are edges. Edges to other sensors are left out before.
+    weight is not 0 are edges (see `road_weights`). Edges to other sensors are left out before.
+    Without a header the columns are both ends and the length (`distances_bay_2017.csv`).
     ids   : all sensors, in order, those without an edge too.
     among : without `ids`: the sensors wanted; a sensor is in the graph if the file names it.
     Raises DataError naming the line: no number, a negative length, one road with two lengths.
     """
-    table = open_named_table(path, END_NAMES)
+    choices = choices or RoadChoices()
+    table = _open(path)
     src_at, dst_at = table.keys
     length_at = table.place_of(LENGTH_NAMES)
     lines, cells = [], []
-    for line, row in table.rows:
+    commas = DecimalCommas(path)
+    for line, row in commas.replaced(table.rows):
         lines.append(line)
         cells += [row[src_at], row[dst_at], "0" if length_at is None else row[length_at]]
     ends = plain_ids([name for place, name in enumerate(cells) if place % 3 < 2])
@@ -63,38 +82,59 @@ def read_road_edges(
     sensors = ids or tuple(named)
     row_of = {name: place for place, name in enumerate(sensors)}
     kept = list(roads)
-    notes = [f"graph: edges {path.name}", *table.notes]
+    notes = [f"graph: edges {path.name}", *table.notes, *commas.notes()]
     if left_out:
         notes.append(f"graph: {left_out:,} edges to other sensors left out")
-    if length_at is not None:
-        near = gaussian_kernel(np.array(list(roads.values()))) > 0
+    made = length_at is not None and choices.kernel != "none"
+    if made:
+        near = road_weights(np.array(list(roads.values())), choices) > 0
         kept = [road for road, is_near in zip(roads, near, strict=True) if is_near]
         none = "" if kept else "warning: "
         notes.append(
-            f"{none}graph: {len(kept):,} of {len(roads):,} roads are near (weight >= {THRESHOLD})"
+            f"{none}graph: {len(kept):,} of {len(roads):,} roads are near "
+            f"(weight >= {choices.least_weight:g})"
         )
+        alone = {end for road in roads for end in road} - {end for road in kept for end in road}
+        if alone and kept:
+            notes.append(
+                f"warning: graph: {count_sensors(sorted(alone))} with roads in {path.name}, none "
+                "of them near; to keep every road, choose none (kernel)"
+            )
     pairs = np.array([(row_of[a], row_of[b]) for a, b in kept], np.int64).reshape(-1, 2)
     graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge")
-    return RoadGraph(str(path), graph, sensors, tuple(notes), in_order=ids is not None)
+    return RoadGraph(
+        str(path),
+        graph,
+        sensors,
+        tuple(notes),
+        in_order=ids is not None,
+        max_pairs=choices.max_pairs if made else None,
+    )
 
 
 def named_sensors(path: Path) -> tuple[str, ...]:
     """The sensors that a list of edges names, in the order of first mention."""
-    table = open_named_table(path, END_NAMES)
+    table = _open(path)
     return tuple(dict.fromkeys(plain_ids([row[at] for _, row in table.rows for at in table.keys])))
 
 
-def gaussian_kernel(lengths: np.ndarray) -> np.ndarray:
-    """DCRNN's weights of roads of the given lengths (E,): exp(-(d / s)^2), 0 below 0.1.
+def lists_roads(path: Path) -> bool:
+    """Whether a table is a list of edges: by its header, or as distances without one by its name.
 
-    s is the population standard deviation of `lengths`; if all are equal, every weight is 1.
-    Origin: github.com/liyaguang/DCRNN, scripts/gen_adj_mx.py.
+    Raises DataError if the file is missing, blank or not UTF-8.
     """
-    spread = lengths.std() if lengths.size else 0.0
-    if spread == 0:
-        return np.ones(lengths.size)
-    weights = np.exp(-((lengths / spread) ** 2))
-    return np.where(weights < THRESHOLD, 0.0, weights)
+    if has_columns(path, END_NAMES):
+        return True
+    if not path.name.lower().startswith("distance"):
+        return False
+    lines = list(itertools.islice(read_csv_rows(path, plain_separator(path), strict=False), 4))
+    return len(lines) != len(BARE) and starts_with_numbers(path, len(BARE))  # no 3 x 3 matrix
+
+
+def _open(path: Path) -> NamedTable:
+    if has_columns(path, END_NAMES):
+        return open_named_table(path, END_NAMES)
+    return open_bare_table(path, BARE, keys=BARE[:2])
 
 
 def _length(path: Path, line: int, cell: str) -> float:
@@ -103,9 +143,7 @@ def _length(path: Path, line: int, cell: str) -> float:
     except ValueError:
         length = -1.0
     if not 0 <= length < LONGEST:
-        remedy = "; write decimals with a point" if "," in cell else ""
         raise DataError(
-            f"{path}: line {line}: length {shortened(cell)!r} is not a number from 0 to "
-            f"{LONGEST:g}{remedy}"
+            f"{path}: line {line}: length {shortened(cell)!r} is not a number from 0 to {LONGEST:g}"
         )
     return length

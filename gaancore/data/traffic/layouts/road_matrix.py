@@ -1,4 +1,7 @@
-"""A road graph as a square matrix: `adj_mx.pkl`, CSV, `.npz`. A[i, j] != 0 is an arc i -> j."""
+"""A road graph as a square matrix: `adj_mx.pkl`, CSV, `.npz`. A[i, j] != 0 is an arc i -> j.
+
+A matrix of distances (PeMSD7's `W_228.csv`) is told by its numbers and made weights of.
+"""
 
 from pathlib import Path
 
@@ -10,18 +13,21 @@ from gaancore.data.files.ids import WHOLE, id_texts, number_text, plain_ids
 from gaancore.data.files.number_table import read_number_table
 from gaancore.data.files.plain_pickle import read_plain_pickle
 from gaancore.data.traffic.make import RoadGraph
+from gaancore.data.traffic.roads import RoadChoices, road_weights
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 
-def read_adjacency_pickle(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
+def read_adjacency_pickle(
+    path: Path, ids: tuple[str, ...] | None, choices: RoadChoices | None = None
+) -> RoadGraph:
     """DCRNN's [ids, id -> row, matrix], or a matrix alone, whose rows are then `ids` if they fit.
 
     Raises DataError for a damaged pickle, one that is anything else, and ids that disagree.
     """
     value = read_plain_pickle(path)
     if isinstance(value, np.ndarray):
-        return _graph_of(path, _entries(path, value), None, ids)
+        return _graph_of(path, _entries(path, value), choices, None, ids)
     kinds = [type(item) for item in value] if isinstance(value, list) else []
     if kinds != [list, dict, np.ndarray]:
         raise DataError(f"{path}: expected [ids, id -> row, matrix] or a matrix alone")
@@ -33,10 +39,12 @@ def read_adjacency_pickle(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
     if matrix.shape[:1] != (len(names),):
         raise DataError(f"{path}: {len(names):,} ids for a matrix of shape {matrix.shape}")
     own = plain_ids([_id_text(path, name) for name in names])
-    return _graph_of(path, _entries(path, matrix), own)
+    return _graph_of(path, _entries(path, matrix), choices, own)
 
 
-def read_adjacency_csv(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
+def read_adjacency_csv(
+    path: Path, ids: tuple[str, ...] | None, choices: RoadChoices | None = None
+) -> RoadGraph:
     """A matrix with the sensor ids as its header (and first column), or bare: `ids` if they fit.
 
     Its first line is a header if the matrix is square below it, and a row if it is with it.
@@ -48,16 +56,18 @@ def read_adjacency_csv(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
         raise DataError(f"{path}: the ids of rows and columns differ; they must be in one order")
     matrix = _entries(path, table.values)
     own = columns or index
-    return _graph_of(path, matrix, own, None if own else ids, table.notes)
+    return _graph_of(path, matrix, choices, own, None if own else ids, table.notes)
 
 
-def read_adjacency_npz(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
+def read_adjacency_npz(
+    path: Path, ids: tuple[str, ...] | None, choices: RoadChoices | None = None
+) -> RoadGraph:
     """SciPy's sparse `.npz` (csr, csc or coo), or one square array; the rows are `ids` if they fit.
 
     A `.npy` file holds one square array too. Raises DataError for anything else.
     """
     if path.suffix.lower() == ".npy":
-        return _graph_of(path, _entries(path, read_npy(path)), None, ids)
+        return _graph_of(path, _entries(path, read_npy(path)), choices, None, ids)
     names = set(npz_names(path))
     if not {"format", "shape", "data"} <= names:
         matrices = [name for name in names if name not in ("sensor_ids", "ids")]
@@ -69,8 +79,9 @@ def read_adjacency_npz(path: Path, ids: tuple[str, ...] | None) -> RoadGraph:
         arrays = read_npz(path)
         listed = [arrays[name] for name in ("sensor_ids", "ids") if name in arrays]
         own = id_texts(str(path), listed[0]) if listed else None
-        return _graph_of(path, _entries(path, arrays[matrices[0]]), own, None if own else ids)
-    return _graph_of(path, _sparse(path), None, ids)
+        matrix = _entries(path, arrays[matrices[0]])
+        return _graph_of(path, matrix, choices, own, None if own else ids)
+    return _graph_of(path, _sparse(path), choices, None, ids)
 
 
 def _sparse(path: Path) -> sparse.coo_array:
@@ -125,15 +136,29 @@ def _entries(path: Path, matrix: np.ndarray) -> sparse.coo_array:
     return sparse.coo_array((weights, (src, dst)), matrix.shape)
 
 
+def _are_distances(matrix: sparse.coo_array) -> bool:
+    """Whether a square matrix holds distances and not weights.
+
+    Nothing from a sensor to itself, and something, more than 1 somewhere, between most others.
+    Weights that fall with the distance are at most 1, and most of them nothing.
+    """
+    size, there = matrix.shape[0], matrix.data[matrix.data != 0]
+    if size < 3 or (matrix.data[matrix.row == matrix.col] != 0).any():
+        return False
+    return bool(2 * there.size > size * (size - 1) and (there > 0).all() and there.max() > 1)
+
+
 def _graph_of(
     path: Path,
     matrix: sparse.coo_array,
+    choices: RoadChoices | None,
     own: tuple[str, ...] | None,
     beside: tuple[str, ...] | None = None,
     notes: tuple[str, ...] = (),
 ) -> RoadGraph:
     """own: the ids that the file has; beside: those in a list next to it, for a file without."""
     num_nodes = matrix.shape[0]
+    choices = choices or RoadChoices()
     if matrix.shape[1] != num_nodes:
         raise DataError(f"{path}: expected a square matrix, got {matrix.shape}")
     src, dst = matrix.row, matrix.col
@@ -142,8 +167,17 @@ def _graph_of(
         row, column = src[bad[0]], dst[bad[0]]
         raise DataError(f"{path}: row {row}, column {column} is not a finite number")
     there = matrix.data != 0
-    graph = CSRGraph.from_edges(src[there], dst[there], num_nodes, duplicates="merge")
     notes = (f"graph: matrix {path.name}", *notes)
+    made = choices.kernel != "none" and _are_distances(matrix)
+    if made:
+        lengths = np.concatenate([matrix.data[there], np.zeros(num_nodes)])  # and to themselves
+        there[there] = road_weights(lengths, choices)[:-num_nodes] > 0
+        notes += (
+            f"graph: {path.name} holds distances ({lengths.max():g} at most), not weights: "
+            f"{np.count_nonzero(there):,} of {lengths.size - num_nodes:,} roads are near (weight "
+            f">= {choices.least_weight:g}; kernel, sigma, threshold)",
+        )
+    graph = CSRGraph.from_edges(src[there], dst[there], num_nodes, duplicates="merge")
     if beside is not None and len(beside) == num_nodes:
         first = ", ".join(f"row {row} is sensor {name}" for row, name in enumerate(beside[:3]))
         notes += (f"graph: its rows joined by position with the list of sensor ids: {first}, ...",)
@@ -153,4 +187,4 @@ def _graph_of(
             f"graph: {len(beside):,} sensor ids in the list beside it, but {num_nodes:,} rows: the "
             "list is not used",
         )
-    return RoadGraph(str(path), graph, own, notes)
+    return RoadGraph(str(path), graph, own, notes, max_pairs=choices.max_pairs if made else None)

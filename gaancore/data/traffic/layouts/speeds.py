@@ -1,4 +1,4 @@
-"""Speeds in a CSV table or in one `.npz`."""
+"""Speeds in a CSV table, in one `.npz` or in one `.npy`."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import listed_names, read_npz
+from gaancore.data.files.arrays import listed_names, npz_names, read_npy, read_npz
 from gaancore.data.files.ids import id_texts, plain_ids
-from gaancore.data.files.number_table import read_number_table
+from gaancore.data.files.number_table import read_number_table, shortened
 from gaancore.data.files.times import (
     PLAIN,
     TIME_NAMES,
@@ -16,6 +16,7 @@ from gaancore.data.files.times import (
     looks_like_times,
     parse_times,
 )
+from gaancore.data.traffic.layouts.long_table import is_long_table, read_long_table
 from gaancore.data.traffic.make import RawTraffic
 from gaancore.data.traffic.steps import plain_step, times_from
 from gaancore.errors import DataError
@@ -25,14 +26,23 @@ TIME_MEMBERS = ("times", "timestamps")
 MEMBERS = (*SPEED_NAMES, *TIME_MEMBERS, "sensor_ids", "start", "step_minutes")
 
 
-def read_speeds_csv(path: Path, known_ids: Callable[[], Collection[str]] = tuple) -> RawTraffic:
+def read_speeds_csv(
+    path: Path,
+    known_ids: Callable[[], Collection[str]] = tuple,
+    channel: str | None = None,
+) -> RawTraffic:
     """A row for each step, a column for each sensor; header and index or timestamps as they come.
+    Or a row for each reading, see `read_long_table`.
 
     Times are what `parse_times` reads; a first column that counts the rows is left out.
     known_ids : the ids of the graph; asked for only where the first line is all numbers, to tell
                 a header of ids from a row of readings.
+    channel   : see `read_long_table`; other tables have one alone.
     Raises DataError naming the line, also where the first column is neither readings nor times.
     """
+    if is_long_table(path):
+        return read_long_table(path, channel)
+    expect_no_channel(path, channel)
     table = read_number_table(path, partial(_is_header, path, known_ids))
     values, columns, index, name = table.values, table.columns, table.index, table.index_name
     notes = [f"speeds: {path.name}", *table.notes]
@@ -100,31 +110,70 @@ def _is_header(
     )
 
 
-def read_speeds_npz(path: Path) -> RawTraffic:
+def read_speeds_npy(path: Path, channel: str | None = None) -> RawTraffic:
+    """One array (T, N), or (T, N, F) of which `channel` is taken, else the first. Raises DataError.
+
+    Its columns have no ids and its rows no times.
+    """
+    speeds, note = one_channel(path, "the array", read_npy(path), channel)
+    with np.errstate(invalid="ignore"):  # of a NaN that is a signal
+        speeds = speeds.astype(np.float64)
+    return RawTraffic(path=str(path), speeds=speeds, notes=(f"speeds: {path.name}", *note))
+
+
+def one_channel(
+    path: Path, name: str, values: np.ndarray, channel: str | None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """(T, N) of numbers (T, N) or (T, N, F), and a note on which of F was taken.
+
+    channel : a number from 0; None for the first. Raises DataError.
+    """
+    if values.ndim not in (2, 3) or 0 in values.shape or values.dtype.kind not in "biuf":
+        raise DataError(
+            f"{path}: {name}: expected numbers in shape (steps, sensors), got "
+            f"{values.dtype} {values.shape}"
+        )
+    if values.ndim == 2:
+        expect_no_channel(path, channel)
+        return values, ()
+    count = values.shape[2]
+    if channel is None:
+        flow = " (the flow, in the public PEMS files)" if name == "data" else ""
+        return values[..., 0], (f"{name}: channel 0 of {count} is taken as the speed{flow}",)
+    if not channel.isdecimal() or int(channel) >= count:
+        raise DataError(
+            f"{path}: {name} has {count} channels without names, numbered 0 to {count - 1}, and "
+            f"none is {shortened(channel)!r}; give such a number (channel)"
+        )
+    return values[..., int(channel)], (f"{name}: channel {channel} of {count} is taken",)
+
+
+def expect_no_channel(path: Path, channel: str | None) -> None:
+    """Raises DataError if a channel is asked for in a file that has one alone."""
+    if channel not in (None, "0"):
+        raise DataError(
+            f"{path}: has one channel alone, and no {channel!r}; leave it out (channel)"
+        )
+
+
+def read_speeds_npz(path: Path, channel: str | None = None) -> RawTraffic:
     """One archive: `speed`, `speeds` or `data` (T, N), or (T, N, F) with the speed first.
 
     Optional: `sensor_ids` (N,); `times` or `timestamps` (T,), datetime64 or what `parse_times`
     reads; or `start`, the time of the first row, and `step_minutes`. Other arrays are not
-    unpacked. Raises DataError.
+    unpacked.
+    channel : the number of another of F, or the name of another array. Raises DataError.
     """
-    arrays = read_npz(path, MEMBERS)
-    found = [name for name in SPEED_NAMES if name in arrays]
+    names = [channel] if channel is not None and channel in npz_names(path) else []
+    arrays = read_npz(path, (*MEMBERS, *names))
+    found = names or [name for name in SPEED_NAMES if name in arrays]
     if len(found) != 1:
         raise DataError(
             f"{path}: expected one array of speeds named {' or '.join(SPEED_NAMES)}; "
-            f"the file has {listed_names(path)}"
+            f"the file has {listed_names(path)}; name the one to read (channel)"
         )
-    speeds = arrays[found[0]]
-    notes = [f"speeds: {path.name}"]
-    if speeds.ndim == 3 and speeds.shape[2]:
-        flow = " (the flow, in the public PEMS files)" if found[0] == "data" else ""
-        notes.append(f"{found[0]}: channel 0 of {speeds.shape[2]} is taken as the speed{flow}")
-        speeds = speeds[..., 0]
-    if speeds.ndim != 2 or 0 in speeds.shape or speeds.dtype.kind not in "biuf":
-        raise DataError(
-            f"{path}: {found[0]}: expected numbers in shape (steps, sensors), got "
-            f"{arrays[found[0]].dtype} {arrays[found[0]].shape}"
-        )
+    speeds, note = one_channel(path, found[0], arrays[found[0]], None if names else channel)
+    notes = [f"speeds: {path.name}", *(f"{name} is read" for name in names), *note]
     ids = arrays.get("sensor_ids")
     given = next((arrays[name] for name in TIME_MEMBERS if name in arrays), None)
     for name, values, count in (
