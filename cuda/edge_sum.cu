@@ -1,11 +1,11 @@
-// What edge e from source j brings to head k is h(u[e, k]), u[e] = values[j] + edges[e] @ projection
-// and h = leaky ReLU; dh[e, k] is its derivative there. u is made where it is needed, in registers,
-// and made again in the backward pass: E*K*D numbers are never stored.
+// What edge e from source j brings to head k is h(u[e, k]), h = leaky ReLU and u[e] = values[j]
+// + edges[e] @ projection; dh[e, k] is its derivative there. u is made in registers, where it is
+// needed, and made again in the backward pass: E*K*D numbers are never stored.
 //
 // forward:     out[i, k] = sum over the edges e = (i, j) of weights[e, k] * h(u[e, k])
 // weights:     grad_weights[e, k] = <grad[i, k], h(u[e, k])>
 // values:      grad_values[j, k] = sum over j's edges of weights[e, k] * dh[e, k] * grad[i, k]
-// projection:  grad_projection[b, k] = sum over all edges of edges[e, b] * weights * dh * grad[i, k]
+// projection:  grad_projection[b, k] = sum over edges of edges[e, b] * weights * dh * grad[i, k]
 // edges:       grad_edges[e, b] = sum over k of weights * <dh * grad[i, k], projection[b, k]>
 //
 // Owner, forward and values: a team of lanes owns (row or piece, head, strip of d), as in

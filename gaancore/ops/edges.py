@@ -109,7 +109,7 @@ def edge_total(edges: Array, *, block: Block) -> tuple[Array, Backward]:
     def backward(grad: Array) -> tuple[Array]:
         return (kernels.feature_dot(grad[:, None, :], ones, block.indptr),)
 
-    return kernels.feature_sum(ones, edges, block.indptr).reshape(-1, edges.shape[1]), backward
+    return kernels.feature_sum(ones, edges, block.indptr)[:, :, 0], backward
 
 
 @primitive
@@ -195,15 +195,11 @@ def edge_mean(
         links = (block.indptr, block.indices, *block.transpose)
         shares = grad[:, None, :] * factor
         grads = kernels.edge_sum_backward(shares, *given, needed[1], *links)
-        _, grad_values, grad_projection, grad_edges = grads
-        return (
-            grad_values.reshape(values.shape),
-            grad_edges,
-            grad_projection.reshape(projection.shape),
-        )
+        _, to_values, to_projection, grad_edges = grads
+        return to_values.reshape(values.shape), grad_edges, to_projection.reshape(projection.shape)
 
     total = kernels.edge_sum_forward(*given, block.indptr, block.indices)
-    return (total * factor).reshape(-1, values.shape[1]), backward
+    return (total * factor).reshape(block.num_dst, values.shape[1]), backward
 
 
 @primitive
