@@ -13,6 +13,7 @@ from gaancore.data.nodes.store.reader import check_store, open_store
 from gaancore.data.synthetic.ppi import synthetic_ppi
 from gaancore.data.synthetic.reddit import synthetic_reddit
 from gaancore.data.synthetic.traffic import synthetic_traffic
+from gaancore.data.synthetic.trust import synthetic_trust
 from gaancore.data.traffic.batches import Missing, Scaler, ScalerKind, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.data.traffic.make import GraphKind
@@ -53,4 +54,5 @@ __all__ = [
     "synthetic_ppi",
     "synthetic_reddit",
     "synthetic_traffic",
+    "synthetic_trust",
 ]

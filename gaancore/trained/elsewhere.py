@@ -134,7 +134,8 @@ class NewGraph:
         split[rows] = TEST
         view = replace(d, split=split)
         statistics = (self.classifier.mean, self.classifier.scale)
-        logits = Scorer(view, statistics, settings, prefetch).logits(self.classifier.model, TEST)
+        scorer = Scorer(view, statistics, settings, prefetch, self.classifier.edges)
+        logits = scorer.logits(self.classifier.model, TEST)
         extra = len(self.unseen)
         joined = _joined(d.labels[rows], self.place, len(self.known) + extra)
         found = class_counts(np.pad(logits, ((0, 0), (0, extra)), constant_values=_NEVER), joined)

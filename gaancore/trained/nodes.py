@@ -214,7 +214,7 @@ class NodeRun(OpenedRun):
         labelled = labelled_nodes(data, settings, self._nan_elsewhere)
         where = labelled.dataset.path or "data"
         inputs = self._told(inputs_of(labelled.dataset))
-        self.classifier.features(inputs)  # refuses other ones
+        self.classifier.features(inputs), self.classifier.graph(inputs)  # refuse other ones
         facts: Any = self.facts
         known = facts.get("class_names") or map(str, range(facts["num_classes"]))
         graph = NewGraph(self.classifier, labelled, tuple(known))
@@ -249,7 +249,8 @@ class NodeRun(OpenedRun):
         if eval_fanouts is not None:
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
         classifier = self.classifier
-        scorer = Scorer(dataset, (classifier.mean, classifier.scale), settings, prefetch)
+        statistics = (classifier.mean, classifier.scale)
+        scorer = Scorer(dataset, statistics, settings, prefetch, classifier.edges)
         found = Scored()
         for split in splits:
             counts = scorer.counts(classifier.model, SPLITS[split])

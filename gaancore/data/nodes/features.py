@@ -6,6 +6,7 @@ import numpy as np
 
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.errors import ShapeError, expect_choice
+from gaancore.graph import CSRGraph
 from gaancore.kernels.cpu.gather import gather_rows
 
 Normalize = Literal["none", "standard"]
@@ -65,9 +66,37 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
     if how == "none":
         return mean, scale
-    nodes = dataset.nodes(TRAIN)
-    parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))
-    mean = sum(dataset.features[part].sum(axis=0, dtype=np.float64) for part in parts) / nodes.size
-    squares = sum(((dataset.features[part] - mean) ** 2).sum(axis=0) for part in parts)
-    deviation = np.sqrt(squares / nodes.size)
-    return mean, np.where(deviation <= 1e-12 * np.abs(mean), scale, deviation)
+    return _statistics(dataset.features, dataset.nodes(TRAIN))
+
+
+def edge_statistics(dataset: NodeDataset) -> tuple[np.ndarray, np.ndarray] | None:
+    """mean and scale (B,) of the features of edges, None where edges have none.
+
+    As `standard` above, over the arcs that training sees (see NodeDataset.view).
+    """
+    graph = dataset.graph
+    if graph.edge_attr is None:
+        return None
+    seen = dataset.split <= TRAIN
+    src, dst = graph.edges()
+    arcs = np.flatnonzero(seen[src] & seen[dst])
+    if not arcs.size:
+        return np.zeros(graph.edge_dim), np.ones(graph.edge_dim)
+    return _statistics(graph.edge_attr, arcs)
+
+
+def standardised_edges(
+    graph: CSRGraph, statistics: tuple[np.ndarray, np.ndarray] | None
+) -> CSRGraph:
+    """The graph whose blocks carry standardised features of edges; none, without statistics."""
+    if statistics is None or graph.edge_attr is None:
+        return graph if graph.edge_attr is None else graph.with_edge_attr(None)
+    return graph.with_edge_attr(Features(graph.edge_attr, *statistics))
+
+
+def _statistics(matrix: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    parts = np.split(rows, range(ROWS_AT_A_TIME, rows.size, ROWS_AT_A_TIME))
+    mean = sum(matrix[part].sum(axis=0, dtype=np.float64) for part in parts) / rows.size
+    squares = sum(((matrix[part] - mean) ** 2).sum(axis=0) for part in parts)
+    deviation = np.sqrt(squares / rows.size)
+    return mean, np.where(deviation <= 1e-12 * np.abs(mean), 1.0, deviation)

@@ -35,6 +35,7 @@ class NodeInputs:
     node_ids: np.ndarray
     feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
+    edge_names: tuple[str, ...] | None = None
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """(n,) int64: the rows of the nodes that the files call `ids`, one for each, in this order.
@@ -58,7 +59,8 @@ class NodeInputs:
 def inputs_of(dataset: NodeDataset) -> NodeInputs:
     """What a model sees of the whole dataset."""
     d = dataset
-    return NodeInputs(d.path, d.graph, d.features, d.node_ids, d.feature_names, d.notes)
+    names = (d.feature_names, d.notes, d.edge_names)
+    return NodeInputs(d.path, d.graph, d.features, d.node_ids, *names)
 
 
 def read_inputs(

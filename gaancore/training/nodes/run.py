@@ -5,7 +5,7 @@ from typing import Any
 
 from gaancore.array import resolve_device
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
-from gaancore.data.nodes.features import feature_statistics
+from gaancore.data.nodes.features import edge_statistics, feature_statistics
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn.observe import observing
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
@@ -61,9 +61,11 @@ class ClassifierRun(Run):
         self.dataset = dataset
         self.prefetch = prefetch
         statistics = feature_statistics(dataset, s.normalize)
-        self.scorer = Scorer(dataset, statistics, s, prefetch)
+        edges = edge_statistics(dataset)
+        self.scorer = Scorer(dataset, statistics, s, prefetch, edges)
         view = self.scorer.view(TRAIN)
-        model = build_model(s, dataset.num_features, dataset.num_classes)
+        sizes = (dataset.num_features, dataset.num_classes, dataset.graph.edge_dim)
+        model = build_model(s, *sizes)
         self.batches = Batches(view, self.scorer.features(view), s, model.num_steps)
         super().__init__(
             s,
@@ -110,8 +112,10 @@ class ClassifierRun(Run):
         return Validation(scores.micro_f1, asdict(scores), {"gates": found} if found else {})
 
     def kept_with_best(self) -> Groups:
-        mean, scale = self.scorer.statistics
-        return {"features": {"mean": mean, "scale": scale}}
+        groups = {"features": self.scorer.statistics, "edges": self.scorer.edges}
+        return {
+            name: {"mean": found[0], "scale": found[1]} for name, found in groups.items() if found
+        }
 
     def outcome(self) -> dict[str, Any]:
         data = self.dataset

@@ -99,5 +99,5 @@ def _observe(
             observer(seen)
 
     with observing(look):
-        infer_hidden(model, inputs.graph, features, rows, numbers[-1])
+        infer_hidden(model, classifier.graph(inputs), features, rows, numbers[-1])
     return numbers
