@@ -5,7 +5,7 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features import Features, Normalize, feature_statistics
 from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.load import find_dataset, load_nodes
-from gaancore.data.nodes.make import Unflagged
+from gaancore.data.nodes.make import RepeatedEdges, Unflagged
 from gaancore.data.nodes.missing import Nan
 from gaancore.data.nodes.ppi import load_ppi
 from gaancore.data.nodes.reddit import load_reddit
@@ -32,6 +32,7 @@ __all__ = [
     "Nan",
     "NodeDataset",
     "Normalize",
+    "RepeatedEdges",
     "Scaler",
     "ScalerKind",
     "SelfLoops",

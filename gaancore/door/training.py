@@ -27,6 +27,8 @@ READING = (
     "unflagged",
     "nan",
     "unknown_edges",
+    "edge_features",
+    "repeated_edges",
     "split_shares",
     "split_seed",
     "graph",

@@ -64,6 +64,8 @@ class NodeTask(Task):
             unflagged=s.unflagged,
             nan=s.nan,
             unknown_edges=s.unknown_edges,
+            edge_features=s.edge_features,
+            repeated_edges=s.repeated_edges,
             split_shares=s.split_shares if any(s.split_shares) else None,
             split_seed=s.split_seed,
         )

@@ -56,7 +56,8 @@ def labelled_nodes(data: NodeDataset | str | Path, settings: NodeSettings, nan: 
 
 
 def _read(path: Path, settings: NodeSettings, nan: Nan) -> Labelled:
-    raw = read_layout(path, unknown_edges=settings.unknown_edges)
+    s = settings
+    raw = read_layout(path, unknown_edges=s.unknown_edges, edge_features=s.edge_features)
     if raw.labels is None:
         raise DataError(f"{path}: no labels to score by; predictions need none")
     labelled = has_label(raw)
@@ -75,6 +76,7 @@ def _read(path: Path, settings: NodeSettings, nan: Nan) -> Labelled:
         multi_label=settings.multi_label,
         self_loops=settings.self_loops,
         unflagged="context",
+        repeated_edges=settings.repeated_edges,
     )
     return Labelled(dataset, parts)
 

@@ -86,8 +86,11 @@ class NodeRun(OpenedRun):
             return self._told(inputs_of(self._given(data)))
         nan = nan or self._nan_elsewhere
         s = self.settings
-        read = read_inputs(data, self_loops=s.self_loops, nan=nan, unknown_edges=s.unknown_edges)
-        return self._told(read)
+        options: Any = {
+            name: getattr(s, name)
+            for name in ("self_loops", "unknown_edges", "edge_features", "repeated_edges")
+        }
+        return self._told(read_inputs(data, nan=nan, **options))
 
     @property
     def _nan_elsewhere(self) -> Nan:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gaancore.data.files.columns import NONE
 from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.make import RawDataset, settle_graph
+from gaancore.data.nodes.make import RawDataset, RepeatedEdges, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
@@ -69,27 +70,35 @@ def read_inputs(
     self_loops: SelfLoops = "keep",
     nan: Nan = "error",
     unknown_edges: UnknownEdges = "error",
+    edge_features: str = NONE,
+    repeated_edges: RepeatedEdges = "error",
 ) -> NodeInputs:
     """The graph and features at `path`: a store or any layout; labels and split are ignored.
 
     An `.npz` or two tables need edges and features alone. Every node is taken, whatever its split;
-    see `make_dataset`, `fill_missing` and `read_csv_graph` for the options.
+    see `make_dataset`, `fill_missing` and `load_nodes` for the options.
     Raises DataError, SettingsError.
     """
     source = user_path(path)
     if is_store(source):
         store = inputs_of(open_store(source))
         return replace(store, graph=store.graph.self_loops(self_loops))
-    raw = read_layout(source, unknown_edges=unknown_edges)
-    return make_inputs(fill_missing(raw, nan), self_loops=self_loops)
+    raw = read_layout(source, unknown_edges=unknown_edges, edge_features=edge_features)
+    made = fill_missing(raw, nan)
+    return make_inputs(made, self_loops=self_loops, repeated_edges=repeated_edges)
 
 
-def make_inputs(raw: RawDataset, *, self_loops: SelfLoops = "keep") -> NodeInputs:
+def make_inputs(
+    raw: RawDataset,
+    *,
+    self_loops: SelfLoops = "keep",
+    repeated_edges: RepeatedEdges = "error",
+) -> NodeInputs:
     """The graph and features of `raw`, checked; labels and split are not looked at.
 
     Raises DataError for features that are unsound, SettingsError.
     """
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    graph, notes = settle_graph(raw, self_loops)
-    notes = [*raw.notes, *notes]
-    return NodeInputs(raw.path, graph, features, raw.node_ids, raw.feature_names, tuple(notes))
+    graph, notes = settle_graph(raw, self_loops, repeated_edges)
+    names = (raw.feature_names, (*raw.notes, *notes), raw.edge_names)
+    return NodeInputs(raw.path, graph, features, raw.node_ids, *names)

@@ -4,10 +4,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from gaancore.data.files.columns import NONE
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.csv_graph import UnknownEdges
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
+from gaancore.data.nodes.make import RepeatedEdges, Unflagged, make_dataset, split_notes
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
@@ -25,6 +26,8 @@ def load_nodes(
     unflagged: Unflagged = "drop",
     nan: Nan = "error",
     unknown_edges: UnknownEdges = "error",
+    edge_features: str = NONE,
+    repeated_edges: RepeatedEdges = "error",
     split_shares: Shares | None = None,
     split_seed: int = 0,
 ) -> NodeDataset:
@@ -40,6 +43,9 @@ def load_nodes(
     unflagged    : nodes that are in no split: see `make_dataset`.
     nan          : features that are NaN: see `fill_missing`.
     unknown_edges : edges of two tables that name an id no node has: see `read_csv_graph`.
+    edge_features : of two tables the columns of edges.csv that are features of edges, of an `.npz`
+                   its edge_attr: all (`auto`), `none`, or names with commas between.
+    repeated_edges : what such features become where edges are merged: see `make_dataset`.
     split_shares : per cent of training, validation and test nodes, such as (60, 20, 20): a split
                    for files that name none, drawn with `split_seed` among the nodes that have a
                    label. Files that name a split keep it. None refuses files without a split.
@@ -58,7 +64,7 @@ def load_nodes(
     """
     source = user_path(path)
     if not is_store(source):
-        raw = read_layout(source, unknown_edges=unknown_edges)
+        raw = read_layout(source, unknown_edges=unknown_edges, edge_features=edge_features)
         if raw.split is None and raw.labels is not None and split_shares is not None:
             raw = with_random_split(raw, split_shares, seed=split_seed)
         made = make_dataset(
@@ -67,6 +73,7 @@ def load_nodes(
             multi_label=multi_label,
             self_loops=self_loops,
             unflagged=unflagged,
+            repeated_edges=repeated_edges,
         )
         return replace(made, notes=(*made.notes, *split_notes(made.split)))
     dataset = open_store(source)

@@ -9,7 +9,11 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gaancore.array import resolve_device
-from gaancore.data.nodes.features import Features, standardised_edges
+from gaancore.data.nodes.features import (
+    Features,
+    standardised_edges,
+    with_known_categories,
+)
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
@@ -101,20 +105,21 @@ class Classifier:
 
         Raises DataError if they are not those, by their number or by their names.
         """
-        found = inputs.graph.edge_dim
-        if self.edges is not None and found != self.edges[0].size:
+        if self.edges is None:
+            return standardised_edges(inputs.graph, None)
+        graph, names = with_known_categories(inputs.graph, inputs.edge_names, self.edge_names)
+        if graph.edge_dim != self.edges[0].size:
             raise DataError(
                 f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
-                f"edge, here are {found:,}"
+                f"edge, here are {graph.edge_dim:,}"
             )
-        if self.edges is not None:
-            for own, given in zip(self.edge_names or (), inputs.edge_names or (), strict=False):
-                if own != given:
-                    raise DataError(
-                        f"{inputs.path}: edges: {given!r} stands where the run was trained on "
-                        f"{own!r}; give the features the names and the order that they had then"
-                    )
-        return standardised_edges(inputs.graph, self.edges)
+        for own, given in zip(self.edge_names or (), names or (), strict=False):
+            if own != given:
+                raise DataError(
+                    f"{inputs.path}: edges: {given!r} stands where the run was trained on "
+                    f"{own!r}; give the features the names and the order that they had then"
+                )
+        return standardised_edges(graph, self.edges)
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gaancore.data import Nan, Normalize, SelfLoops, Unflagged, UnknownEdges
+from gaancore.data import Nan, Normalize, RepeatedEdges, SelfLoops, Unflagged, UnknownEdges
 from gaancore.errors import SettingsError, expect_choice
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
@@ -40,7 +40,9 @@ REDDIT: dict[str, Any] = {
 
 # Where a graph of one's own departs from both: every node stays, and a split is drawn if the files
 # have none. What depends on its size is in suit.py.
-OWN: dict[str, Any] = {"unflagged": "context", "split_shares": (60.0, 20.0, 20.0)}
+OWN: dict[str, Any] = {
+    "unflagged": "context", "split_shares": (60.0, 20.0, 20.0), "edge_features": "auto"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,9 @@ class NodeSettings:
     unflagged: Unflagged = "drop"
     nan: Nan = "error"
     unknown_edges: UnknownEdges = "error"  # of two tables, that name an id no node has
+    # features of edges, of two tables or an .npz: auto (all), none, or names with commas between
+    edge_features: str = "none"
+    repeated_edges: RepeatedEdges = "error"  # what the features of merged edges become
     # per cent of training, validation and test nodes where the files have no split; 0: refused
     split_shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
     split_seed: int = 0

@@ -2,8 +2,10 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gaancore.data.files.arrays import npz_names
+from gaancore.data.files.columns import NONE
 from gaancore.data.files.folder import expect_path, listing
 from gaancore.data.nodes.layouts import csv_graph, dgl_ppi, dgl_reddit, graphsaint, npz
 from gaancore.data.nodes.layouts.csv_graph import UnknownEdges, read_csv_graph
@@ -46,15 +48,23 @@ def way_on(path: Path) -> str:
     return ""
 
 
-def read_layout(path: Path, *, unknown_edges: UnknownEdges = "error") -> RawDataset:
+def read_layout(
+    path: Path, *, unknown_edges: UnknownEdges = "error", edge_features: str = NONE
+) -> RawDataset:
     """Read the dataset at `path`: a folder, a GraphSAGE prefix, or one `.npz` or `.mat` file.
 
     A folder is tried as two CSV tables, as GraphSAINT's, GraphSAGE's and DGL's layouts, then for a
-    lone `.npz`. unknown_edges is for two CSV tables: see `read_csv_graph`.
+    lone `.npz`. unknown_edges is for two CSV tables, edge_features for these and an `.npz`: see
+    `read_csv_graph` and `read_one_npz`.
     Raises DataError that lists what was looked for if it is none of them.
     """
     if (read := _reader(path)) is not None:
-        return read(unknown_edges=unknown_edges) if read.func is read_csv_graph else read()
+        options: dict[str, Any] = {}
+        if read.func in (read_csv_graph, read_one_npz):
+            options["edge_features"] = edge_features
+        if read.func is read_csv_graph:
+            options["unknown_edges"] = unknown_edges
+        return read(**options)
     expect_path(path)
     if not path.is_dir():
         raise DataError(
