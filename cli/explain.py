@@ -91,13 +91,13 @@ def explain(
         }
         size = f"attention weights of {found.targets.size:,} arcs into {rows.size:,} nodes"
         if found.edge_attr is not None:
-            names = inputs.edge_names or range(1, 1 + found.edge_attr.shape[1])
-            columns = zip(names, found.edge_attr.T.astype(str), strict=True)
-            edges = {name if inputs.edge_names else f"edge{name}": x for name, x in columns}
+            count = found.edge_attr.shape[1]
+            names = inputs.edge_names or tuple(f"edge{n}" for n in range(1, 1 + count))
+            edges = dict(zip(names, found.edge_attr.T.astype(str), strict=True))
     arrays = {f"{name}s": column for name, column in ids.items()}
     arrays |= {f"layer{number}": values for number, values in layers.items()}
     if edges:
-        arrays["edge_attr"] = found.edge_attr
+        arrays["edge_attr"] = np.stack(list(edges.values()), axis=1).astype(np.float32)
     heads = range(1, 1 + max(values.shape[1] for values in layers.values()))
     header = [*ids, *edges, "layer", *(f"head{k}" for k in heads)]
     table = layer_rows([*ids.values(), *edges.values()], layers)

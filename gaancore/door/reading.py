@@ -17,6 +17,8 @@ def load(
     unflagged: str | None = None,
     nan: str | None = None,
     unknown_edges: str | None = None,
+    edge_features: str | None = None,
+    repeated_edges: str | None = None,
     split_shares: Sequence[float] | None = None,
     split_seed: int | None = None,
     graph: str | os.PathLike[str] | None = None,
@@ -39,6 +41,9 @@ def load(
     nan          : features that are NaN: refused (`error`), `zero`, or the `mean` over the training
                    nodes.
     unknown_edges : edges of two tables that name an id no node has: refused (`error`), or `drop`.
+    edge_features : features of edges, of two tables or an .npz: `auto` (all), `none`, or names with
+                   commas between.
+    repeated_edges : what they become where edges are merged: see `make_dataset`.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.
     graph, sensor_ids, start, graph_kind, null_value : of traffic: see `load_metr_la`.
@@ -58,6 +63,8 @@ def load(
         "unflagged": unflagged,
         "nan": nan,
         "unknown_edges": unknown_edges,
+        "edge_features": edge_features,
+        "repeated_edges": repeated_edges,
         "split_shares": split_shares,
         "split_seed": split_seed,
         "start": start,
