@@ -60,7 +60,7 @@ def test_a_new_graph_needs_the_same_columns_and_may_lack_a_category(gaancore, tm
 
 def test_they_can_be_left_out(gaancore, tmp_path):
     write_graph(tmp_path / "mine")
-    run = ("--out", "run", "--epochs", "1", "--heads", "2", "--edge-features", "none")
+    run = ("--out", "run", "--epochs", "1", "--model", "fnn", "--edge-features", "none")
     told = gaancore("train", "--data", "mine", *run)
     assert told.code == 0, told.err
     assert "column(s) amount, kind ignored" in told.out
