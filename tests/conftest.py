@@ -22,6 +22,11 @@ settings.register_profile("thorough", max_examples=400, **LASTING)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Processes of `-n auto`: four at most, as each compiles and holds kernels of its own."""
+    return min(4, threads.get_num_threads())
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
     """The last line of all, so that no green run hides that the CUDA kernels took no part in it.

@@ -126,13 +126,17 @@ def test_memory_does_not_grow_after_the_second_epoch(data, tmp_path):
     assert f"memory {held[1]:.0f} MB after the second validation, {held[-1]:.0f} MB at the" in out
 
 
-NO_CACHE = {
-    "a home that is no folder": {"HOME": "/dev/null", "NUMBA_CACHE_DIR": None},
-    "no home and an unusable cache": {"HOME": None, "NUMBA_CACHE_DIR": "/dev/null/cache"},
-}
-
-
-@pytest.mark.parametrize("environment", NO_CACHE.values(), ids=NO_CACHE)
+@pytest.mark.parametrize(
+    "environment",
+    [
+        pytest.param({"HOME": "/dev/null", "NUMBA_CACHE_DIR": None}, id="a home that is no folder"),
+        pytest.param(
+            {"HOME": None, "NUMBA_CACHE_DIR": "/dev/null/cache"},
+            id="no home and an unusable cache",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
 def test_a_read_only_installation_without_a_cache_imports_and_trains(data, tmp_path, environment):
     installed = tmp_path / "site-packages" / "gaancore"
     ignore = shutil.ignore_patterns("__pycache__")

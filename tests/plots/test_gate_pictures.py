@@ -7,6 +7,7 @@ import layer_reference as reference
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sketches import sketch
 from small_run import resumed_run, small_dataset, small_run
 
 from gaancore.data import TEST, NodeDataset
@@ -14,6 +15,13 @@ from gaancore.errors import SettingsError
 from gaancore.plots import gates as gate_figures
 from gaancore.tasks import open_run
 from gaancore.training.nodes.heads.of_test import HeadsOfTest, look_at_heads
+
+
+@pytest.fixture
+def unpainted(monkeypatch) -> None:
+    """Pictures are files without content."""
+    monkeypatch.setattr(gate_figures, "save_figure", sketch)
+
 
 PICTURES = ("gates-of-nodes", "gates-by-head", "attention-entropy", "gates-in-training")
 
@@ -76,7 +84,9 @@ def test_the_facts_are_those_of_the_best_weights_over_whole_neighbourhoods(run, 
     assert {path.name for path in tmp_path.iterdir()} == set(facts["files"])
 
 
-def test_the_nodes_shown_are_test_nodes_over_all_degrees_and_always_the_same(run, tmp_path):
+def test_the_nodes_shown_are_test_nodes_over_all_degrees_and_always_the_same(
+    run, tmp_path, unpainted
+):
     data = small_dataset()
     degrees = data.graph.degrees
     nodes = pictures_of(run, data, tmp_path)["nodes"]
@@ -89,7 +99,7 @@ def test_the_nodes_shown_are_test_nodes_over_all_degrees_and_always_the_same(run
     assert pictures_of(run, data, tmp_path)["nodes"] == nodes
 
 
-def test_chosen_nodes_are_shown_with_their_own_gates(run, tmp_path):
+def test_chosen_nodes_are_shown_with_their_own_gates(run, tmp_path, unpainted):
     data = small_dataset()
     chosen = data.nodes(TEST)[[4, 1, 9]].tolist()
     facts = pictures_of(run, data, tmp_path, nodes=chosen)
@@ -118,7 +128,7 @@ def test_the_curves_over_training_are_those_of_the_log(run):
             assert_array_equal(np.transpose(drawn), [x["gates"][layer][name] for x in log])
 
 
-def test_a_log_without_gates_leaves_that_picture_out(run, tmp_path):
+def test_a_log_without_gates_leaves_that_picture_out(run, tmp_path, unpainted):
     log = [{"step": 1, "epoch": 1.0, "best": True}]
     files = gate_figures.gate_pictures(heads_of(run, small_dataset()), log, tmp_path)["files"]
     assert "gates-in-training.png" not in files
@@ -147,7 +157,7 @@ def test_what_has_no_gates_or_no_such_node_is_refused(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_looking_changes_nothing_in_the_run(run, tmp_path):
+def test_looking_changes_nothing_in_the_run(run, tmp_path, unpainted):
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     pictures_of(run, small_dataset(), tmp_path)
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before

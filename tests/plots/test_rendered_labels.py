@@ -11,6 +11,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
+from sketches import sketch
 from small_run import small_dataset, small_run
 from small_traffic_run import small_roads, started
 
@@ -25,15 +26,20 @@ STRANGE = "$\\frac{1}{0}$ x/../../../victim \n 東京"
 
 @pytest.fixture
 def drawn(monkeypatch) -> list[Figure]:
-    """The figures that were saved."""
+    """The figures that were saved; those of forecasts are painted too."""
     seen: list[Figure] = []
 
     def save(figure: Figure, path: Path) -> list[Path]:
         seen.append(figure)
+        return sketch(figure, path)
+
+    def paint(figure: Figure, path: Path) -> list[Path]:
+        seen.append(figure)
         return save_figure(figure, path)
 
-    for module in (curves, forecasts, gates, scores):
+    for module in (curves, gates, scores):
         monkeypatch.setattr(module, "save_figure", save)
+    monkeypatch.setattr(forecasts, "save_figure", paint)
     return seen
 
 
