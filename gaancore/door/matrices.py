@@ -59,7 +59,7 @@ def from_scipy(
         entries = sparse.coo_array(adjacency)
         stored = entries.data != 0
         ends = (entries.col[stored], entries.row[stored])
-        graph = ArcList(*ends, graph.num_nodes, entries.data[stored][:, None])
+        graph = ArcList(*ends, graph.num_nodes, entries.data[stored][:, None].astype(np.float32))
         notes = []
     return made(
         "from_scipy",

@@ -27,7 +27,6 @@ READING = (
     "unflagged",
     "nan",
     "unknown_edges",
-    "edge_features",
     "repeated_edges",
     "split_shares",
     "split_seed",

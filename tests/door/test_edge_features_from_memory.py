@@ -67,6 +67,20 @@ def test_edge_attr_and_edge_weight_of_pyg():
         gaancore.from_pyg(data)
 
 
+def test_columns_of_a_frame_of_edges():
+    pd = pytest.importorskip("pandas")
+    nodes = pd.DataFrame({"id": list("abcde"), "x": range(5), "label": Y})
+    edges = pd.DataFrame(
+        {"src": ["a", "c"], "dst": ["b", "d"], "km": [2, 3], "road": ["m", "s"], "z": [0, 0]}
+    )
+    made = gaancore.from_pandas(nodes, edges, edge_features=["km", "road"])
+    assert made.edge_names == ("km", "road=m", "road=s")
+    assert feature_of(made, 3, 2) == [3, 0, 1]
+    assert "columns of edges are not used: z" in made.notes
+    with pytest.raises(DataError, match="edge_features: no column 'miles'; there are src, dst"):
+        gaancore.from_pandas(nodes, edges, edge_features=["miles"])
+
+
 def test_fields_of_dgl():
     graph = SimpleNamespace(
         num_nodes=lambda: 5, edges=lambda: (np.array([0, 2]), np.array([1, 3])),

@@ -63,6 +63,7 @@ class TrafficDataset:
     time_of_day  : (T,) float32 in [0, 1), the elapsed part of the day; None if not known.
     sensor_ids   : the files' own names of the N sensors, as text.
     coordinates  : (N, 2) float64 latitude and longitude, or None.
+    edge_names   : what the features of the graph's arcs are; none if its file has just arcs.
     windows      : the files' own split, if they come as windows that are split already.
     notes        : one line each, for the user: what was aligned, dropped or assumed.
 
@@ -86,6 +87,7 @@ class TrafficDataset:
     sensor_ids: tuple[str, ...]
     coordinates: np.ndarray | None = None
     windows: Windows | None = None
+    edge_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -13,6 +13,7 @@ from gaancore.errors import DataError, expect_choice
 from gaancore.graph import CSRGraph, SelfLoops
 
 GraphKind = Literal["undirected", "directed"]
+OWN_DIRECTION = "own direction"  # 1 where a road is driven so, 0 where only the other way
 DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
 MOST_SPEED = 1e9  # beyond it is no reading in any unit, and float32 overflows in a square
 
@@ -21,7 +22,8 @@ MOST_SPEED = 1e9  # beyond it is no reading in any unit, and float32 overflows i
 class RoadGraph:
     """A road graph as its file gives it: directed, self-loops included.
 
-    graph: row j lists the sensors i with an arc i -> j. sensor_ids: None if the file names none.
+    graph: row j lists the sensors i with an arc i -> j; the features of its arcs are `edge_names`.
+    sensor_ids: None if the file names none.
     in_order: whether the ids are listed in an order that someone chose; roads only mention them.
     """
 
@@ -30,6 +32,7 @@ class RoadGraph:
     sensor_ids: tuple[str, ...] | None
     notes: tuple[str, ...] = ()
     in_order: bool = True
+    edge_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,10 @@ def make_traffic(
         raw.path, raw.times, len(raw.speeds), raw.step, raw.stretches
     )
     graph, graph_notes = _prepare_graph(graph, graph_kind, self_loops, sensor_ids)
+    edge_names = road.edge_names
+    if graph.edge_dim:
+        edge_names += (OWN_DIRECTION,) if graph_kind == "undirected" else ()
+        graph_notes.append(f"graph: edge_features can read its {', '.join(edge_names)}")
     places, place_notes = _places(sensor_ids, coordinates)
     notes = (
         *(*raw.notes, *road.notes, *join_notes),
@@ -103,6 +110,7 @@ def make_traffic(
         sensor_ids=sensor_ids,
         coordinates=places,
         windows=raw.windows,
+        edge_names=edge_names,
         notes=notes,
     )
 
@@ -219,7 +227,7 @@ def _prepare_graph(
     loops = graph.num_self_loops
     arcs = f"graph: {graph.num_edges - loops:,} directed arcs"
     if graph_kind == "undirected":
-        graph = graph.undirected()
+        graph = graph.undirected(direction=graph.edge_dim > 0)
         arcs += f", {graph.num_edges - loops:,} after making it undirected"
     notes = [f"{arcs}; weights are ignored"]
     share = (graph.num_edges - loops) / max(1, graph.num_nodes * (graph.num_nodes - 1))

@@ -8,7 +8,7 @@ import pytest
 import gaancore
 from gaancore.data import NodeDataset, synthetic_trust
 from gaancore.data.nodes.features import edge_statistics
-from gaancore.errors import DataError
+from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 
 SMALL = {
@@ -40,6 +40,16 @@ def test_with_the_features_of_edges_it_learns_what_can_be_learned(data, run):
 def test_without_them_it_guesses(data, tmp_path):
     run = gaancore.train(without_edge_features(data), out=tmp_path / "run", epochs=5, **SMALL)
     assert abs(run.evaluate()["test"]["micro_f1"] - 0.5) < 0.07
+
+
+def test_a_run_can_leave_them_out(data, tmp_path):
+    short = {**SMALL, "epochs": 1}
+    run = gaancore.train(data, out=tmp_path / "run", edge_features="none", **short)
+    assert not any("edge" in name for name in run.classifier.model.state())
+    assert run.evaluate(data=data)["test"] == run.evaluate()["test"]
+    assert run.predict(without_edge_features(data)).size == data.num_nodes
+    with pytest.raises(SettingsError, match="edge_features: of data in memory auto"):
+        gaancore.train(data, out=tmp_path / "other", edge_features="trust", **short)
 
 
 def test_the_run_knows_them_on_another_graph(run):

@@ -22,7 +22,8 @@ def read_road_edges(
     between; further columns are ignored, except lengths.
 
     With a column `cost`, `distance` or `length` (DCRNN's `distances_la_2012.csv`), only roads whose
-    `gaussian_kernel` is not 0 are edges. Edges to other sensors are left out before.
+    `gaussian_kernel` is not 0 are edges, and they have this weight and their length as features.
+    Edges to other sensors are left out before.
     ids   : all sensors, in order, those without an edge too.
     among : without `ids`: the sensors wanted; a sensor is in the graph if the file names it.
     Raises DataError naming the line: no number, a negative length, one road with two lengths.
@@ -61,20 +62,25 @@ def read_road_edges(
         )
     sensors = ids or tuple(named)
     row_of = {name: place for place, name in enumerate(sensors)}
-    kept = list(roads)
+    kept, attr = list(roads), None
     notes = [f"graph: edges {path.name}", *table.notes]
     if left_out:
         notes.append(f"graph: {left_out:,} edges to other sensors left out")
     if length_at is not None:
-        near = gaussian_kernel(np.array(list(roads.values()))) > 0
+        lengths = np.array(list(roads.values()))
+        weights = gaussian_kernel(lengths)
+        near, attr = weights > 0, np.column_stack([lengths, weights])[weights > 0]
         kept = [road for road, is_near in zip(roads, near, strict=True) if is_near]
         none = "" if kept else "warning: "
         notes.append(
             f"{none}graph: {len(kept):,} of {len(roads):,} roads are near (weight >= {THRESHOLD})"
         )
     pairs = np.array([(row_of[a], row_of[b]) for a, b in kept], np.int64).reshape(-1, 2)
-    graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge")
-    return RoadGraph(str(path), graph, sensors, tuple(notes), in_order=ids is not None)
+    arcs = (pairs[:, 0], pairs[:, 1], len(sensors))
+    graph = CSRGraph.from_edges(*arcs, duplicates="merge", edge_attr=attr)
+    names = () if attr is None else ("distance", "weight")
+    in_order = ids is not None
+    return RoadGraph(str(path), graph, sensors, tuple(notes), in_order, edge_names=names)
 
 
 def named_sensors(path: Path) -> tuple[str, ...]:

@@ -135,7 +135,8 @@ def _graph_of(
         row, column = src[bad[0]], dst[bad[0]]
         raise DataError(f"{path}: row {row}, column {column} is not a finite number")
     there = matrix.data != 0
-    graph = CSRGraph.from_edges(src[there], dst[there], num_nodes, duplicates="merge")
+    arcs, weights = (src[there], dst[there], num_nodes), matrix.data[there][:, None]
+    graph = CSRGraph.from_edges(*arcs, duplicates="merge", edge_attr=weights, reduce="sum")
     notes = (f"graph: matrix {path.name}", *notes)
     if beside is not None and len(beside) == num_nodes:
         first = ", ".join(f"row {row} is sensor {name}" for row, name in enumerate(beside[:3]))
@@ -146,4 +147,4 @@ def _graph_of(
             f"graph: {len(beside):,} sensor ids in the list beside it, but {num_nodes:,} rows: the "
             "list is not used",
         )
-    return RoadGraph(str(path), graph, own, notes)
+    return RoadGraph(str(path), graph, own, notes, edge_names=("weight",))
