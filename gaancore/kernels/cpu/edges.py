@@ -22,12 +22,13 @@ from gaancore.kernels.cpu.vector.moves import (
     store_int,
     take_larger,
 )
-from gaancore.kernels.cpu.vector.register_moves import add_register, add_to, multiply, slopes
+from gaancore.kernels.cpu.vector.register_moves import add_register, multiply, slopes
 from gaancore.system import threads
 from gaancore.system.jit import jit
 
 PARTS = 64  # of the edges, at most: each leaves a sum, and these are added in order
 EDGES_PER_PART = 1024
+RUN = 32  # edges whose gradients are kept in the L1 cache, to meet all features one by one
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 Grads = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
@@ -152,28 +153,37 @@ def _sum_backward(width: int) -> Any:
     ):  # fmt: skip
         one, K, B = grad.dtype.type(1), weights.shape[1], edges.shape[1]
         total, u, m = register(grad, width), register(grad, width), register(grad, width)
+        grads = np.empty((RUN, width), grad.dtype)  # of u, for the edges of a run
         for part in range(start, stop):
             for j in range(bounds[part], bounds[part + 1]):
                 for k in range(K):
                     clear(total, width)
-                    for p in edges_of(t_indptr, j):
-                        row, e = np.int64(t_indices[p]) * K + k, np.uintp(t_edge_ids[p])
-                        weight = weights[e, k]
-                        load(u, values, j * K + k, width)
+                    for first in range(t_indptr[j], t_indptr[j + 1], RUN):
+                        count = min(RUN, t_indptr[j + 1] - first)
+                        for n in range(count):
+                            i, e = np.int64(t_indices[first + n]), np.uintp(t_edge_ids[first + n])
+                            load(u, values, j * K + k, width)
+                            for b in range(B):
+                                add(u, edges[e, b], projection, b * K + k, width)
+                            slopes(m, u, slope, width)
+                            multiply(u, m, width)
+                            grad_weights[e, k] = dot(u, grad, i * K + k, width)
+                            load(u, grad, i * K + k, width)
+                            multiply(u, m, width)
+                            store(grads, n, weights[e, k], u, width)
+                            add(total, one, grads, n, width)
                         for b in range(B):
-                            add(u, edges[e, b], projection, b * K + k, width)
-                        slopes(m, u, slope, width)
-                        multiply(u, m, width)
-                        grad_weights[e, k] = dot(u, grad, row, width)
-                        load(u, grad, row, width)  # from here on the gradient of u / weight
-                        multiply(u, m, width)
-                        add_register(total, weight, u, width)
-                        for b in range(B):
-                            place = (part * B + b) * K + k
-                            add_to(partial, place, weight * edges[e, b], u, width)
+                            load(u, partial, (part * B + b) * K + k, width)
+                            for n in range(count):
+                                e = np.uintp(t_edge_ids[first + n])
+                                add(u, edges[e, b], grads, n, width)
+                            store(partial, (part * B + b) * K + k, one, u, width)
                         if len(grad_edges) > 0:
                             for b in range(B):
-                                grad_edges[e, b] += weight * dot(u, projection, b * K + k, width)
+                                load(u, projection, b * K + k, width)
+                                for n in range(count):
+                                    e = np.uintp(t_edge_ids[first + n])
+                                    grad_edges[e, b] += dot(u, grads, n, width)
                     store(grad_values, j * K + k, one, total, width)
 
     return kernel

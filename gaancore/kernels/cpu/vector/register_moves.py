@@ -3,7 +3,6 @@
 slopes(m, r, slope, width)           m = 1 where r > 0, else slope: the derivative of leaky ReLU
 multiply(r, s, width)                r *= s
 add_register(r, weight, s, width)    r += weight * s
-add_to(rows, i, weight, r, width)    rows[i] += weight * r
 
 r, s and m are rows made by `register`; see moves.py for the others.
 """
@@ -14,7 +13,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from gaancore.kernels.cpu.vector.code import FLAGS, move, pieces, read, row_of, splat, write
+from gaancore.kernels.cpu.vector.code import FLAGS, move, pieces, read, splat, write
 
 
 @move(plain=lambda m, r, slope, width: np.copyto(m, np.where(r > 0, r.dtype.type(1), slope)))
@@ -55,18 +54,3 @@ def add_register(typingctx: Any, r: Any, weight: Any, s: Any, width: Any) -> Any
         return context.get_dummy_value()
 
     return types.void(r, weight, s, width), codegen
-
-
-@move(plain=lambda rows, i, weight, r, width: np.add(rows[i], weight * r, out=rows[i]))
-def add_to(typingctx: Any, rows: Any, i: Any, weight: Any, r: Any, width: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        element = context.get_data_type(r.dtype)
-        row = row_of(context, builder, rows, values[0], values[1], width.literal_value)
-        for offset, lanes in pieces(width.literal_value, element):
-            scale = splat(builder, values[2], lanes)
-            product = builder.fmul(scale, read(builder, values[3], offset, lanes), flags=FLAGS)
-            total = builder.fadd(read(builder, row, offset, lanes), product, flags=FLAGS)
-            write(builder, total, row, offset)
-        return context.get_dummy_value()
-
-    return types.void(rows, i, weight, r, width), codegen
