@@ -62,8 +62,9 @@ EXIT_CODES = {"done": 0, "unequal": 1, "failed": 2, "interrupted": 130}
 )
 @click.option(
     "--budget", type=click.FloatRange(0), metavar="MINUTES",
-    help="Stop after so many minutes; unfinished runs are saved and continued the next time."
-    "  [default: no limit]",
+    help="Stop after so many minutes; unfinished runs are saved and continued the next time. Seed "
+    "0 of every row comes before seed 1, and within a seed the rows that the paper's claims about "
+    "the table compare first come first. 0 only estimates.  [default: no limit]",
 )  # fmt: skip
 @click.option(
     "--report-only", is_flag=True, help="Report on the runs there are; run nothing.  [default: no]"
@@ -82,6 +83,8 @@ def reproduce(table: str, **options: Any) -> int:
     gates      pictures of gate values
     traffic    errors of forecasts, on METR-LA or your sensors
     params     all 26 parameter counts; exit code 1 if one is not the paper's
+
+    Before the runs begin, a few steps of each row are taken to say about how long they will be.
 
     Without --task, the data decide: on your own graph or sensors every model is trained with the
     same settings, which suit the data as those of train do. Finished runs in OUT/runs are used

@@ -7,7 +7,7 @@ import click
 from rich.table import Table
 
 from gaancore.data import TRAIN
-from gaancore.reproduce.sampling import PAPER_SIZES, SampledSizes, sampled_sizes
+from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED, SampledSizes, sampled_sizes
 from gaancore.system.process import prepare_process
 from gaancore.tasks import choose, task_named
 
@@ -105,6 +105,5 @@ def _table(sizes: list[SampledSizes], as_in_paper: bool) -> Table:
         counts = [f"{count:,.0f}" for count in (*row.nodes, row.edges)]
         table.add_row(name, *counts, f"{row.seconds * 1e3:.2f}")
         if as_in_paper:
-            printed = ["?" if n is None else f"{n:,}" for n in PAPER_SIZES[row.merge]]
-            table.add_row("  paper, Reddit", f"{PAPER_SEEDS}", *printed)
+            table.add_row("  paper, Reddit", *PRINTED[row.merge])
     return table

@@ -6,9 +6,14 @@ command line prints it and leaves with exit code 2; `--debug` adds the traceback
 
 from collections.abc import Sequence
 
+LONGEST = 1_500  # characters of a message
+
 
 class UserError(Exception):
     """Base of the errors below; anything else that escapes is our own mistake.
+
+    What a file or a user gave is escaped where it cannot be printed in one line, and the middle of
+    a message of thousands of characters is left out.
 
     >>> import gaancore
     >>> try:
@@ -17,6 +22,12 @@ class UserError(Exception):
     ...     print(type(error).__name__)
     DataError
     """
+
+    def __init__(self, message: str = "") -> None:
+        line = one_line(message)
+        if len(line) > LONGEST:
+            line = f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
+        super().__init__(line)
 
 
 class ShapeError(UserError, ValueError):
@@ -41,6 +52,17 @@ class DeviceError(UserError, RuntimeError):
 
 class TrainingError(UserError, RuntimeError):
     """Training cannot go on honestly: a gradient, loss or output is not finite."""
+
+
+def one_line(text: str) -> str:
+    """`text` with escapes for ends of lines and all else that cannot be printed.
+
+    >>> one_line("two\\nlines")
+    'two\\\\nlines'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def expect_choice(name: str, value: object, choices: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 import os
 from typing import Literal
 
-from gaancore.data.files.arrays import npz_names
+from gaancore.data.files.arrays import listed_names
 from gaancore.data.files.folder import expect_path, listing
 from gaancore.data.nodes.layouts import find as graphs
 from gaancore.data.traffic import find as speeds
@@ -36,7 +36,7 @@ def look(path: str | os.PathLike[str]) -> DataKind:
     if source.is_dir():
         there = f"the folder holds {listing(source)}"
     elif source.suffix.lower() == ".npz":
-        there = f"its arrays are {', '.join(npz_names(source)) or 'none'}"
+        there = f"its arrays are {listed_names(source)}"
     else:
         there = f"this is a file of another kind ({source.suffix or 'no ending'})"
     raise DataError(

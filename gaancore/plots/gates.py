@@ -1,6 +1,7 @@
 """Pictures of gates and attention: a panel for each layer, heads along it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from gaancore.plots.picture import COLOURS, epoch_axis, literal, save_figure
 from gaancore.training.nodes.heads.of_test import CLOSED, OPEN, HeadsOfTest
 
 BARS = "dot: median, bar: quartiles"
+PAPER_NODES = 5  # in the paper's picture
 FEWEST = 2.5  # heads that a panel is wide enough for
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -56,8 +58,19 @@ def gate_pictures(
     }
 
 
+def as_in_the_paper(heads: HeadsOfTest, data_words: str) -> Figure:
+    """The paper's picture: the last layer's gates of five test nodes that are spread over the
+    degrees, a row for each, a column for each head. data_words: which data these are, beside the
+    paper's."""
+    last = replace(heads, gates=heads.gates[-1:])
+    figure = of_nodes(last, heads.positions(None, PAPER_NODES))
+    figure.axes[0].set_title(f"layer {len(heads.gates)}; {data_words}", fontsize="small")
+    figure.axes[0].set_ylabel("test node (neighbours)")  # there is room for no more
+    return figure
+
+
 def of_nodes(heads: HeadsOfTest, positions: np.ndarray) -> Figure:
-    """The paper's picture: the gates of a few nodes, a row for each, a column for each head."""
+    """The gates of a few nodes, a row for each, a column for each head."""
     figure, panels = _panels(heads.gates, height=1.6 + 0.3 * positions.size, cell=0.46)
     data = heads.dataset
     names = [

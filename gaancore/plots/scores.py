@@ -66,7 +66,8 @@ def _words(row: Mapping[str, Any]) -> str:
 def out_dim_chart(points: Sequence[Mapping[str, Any]], title: str, path: Path) -> list[Path]:
     """Test micro-F1 against the output dimension d_o, a line for each model.
 
-    points : model, out_dim, mean, std (None for one run) and n (of runs), in any order.
+    points : model, out_dim, mean, std (None for one run), n (of runs) and extension (whether the
+             paper does not have that width), in any order. The paper's widths have a filled mark.
     path   : of the PNG. Returns both files. Raises DataError if they cannot be written.
     """
     figure = Figure(figsize=(6.5, 4.2), layout="constrained")
@@ -86,6 +87,10 @@ def out_dim_chart(points: Sequence[Mapping[str, Any]], title: str, path: Path) -
             capsize=3,
             label=f"{model} ({of_runs} each)",
         )
+        ours = [(point["out_dim"], point["mean"]) for point in line if point["extension"]]
+        if ours:
+            mark = MARKS[number % len(MARKS)]
+            axes.plot(*zip(*ours, strict=True), mark, mfc="white", mec="0.2", zorder=3)
     axes.set_xscale("log", base=2)
     dims = sorted({point["out_dim"] for point in points})
     axes.xaxis.set_major_locator(FixedLocator(dims))
@@ -94,5 +99,7 @@ def out_dim_chart(points: Sequence[Mapping[str, Any]], title: str, path: Path) -
     axes.grid(color="0.9")
     axes.set(xlabel="output dimension $d_o$", ylabel="test micro-F1", title=title)
     if points:
-        axes.legend(title="mean ± std", frameon=False)
+        hollow = any(point["extension"] for point in points)
+        words = "mean ± std" + "; hollow: not in the paper" * hollow
+        axes.legend(title=words, frameon=False)
     return save_figure(figure, path)

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -49,6 +49,10 @@ class Means:
     budget: float | None = None
     device: str = "auto"
     prefetch: int = 2
+
+    def after(self, seconds: float) -> "Means":
+        """The same with so much of the budget spent."""
+        return self if self.budget is None else replace(self, budget=self.budget - seconds)
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """From what is asked of a table to its report: data, runs, files."""
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -8,7 +9,9 @@ from typing import Any, Literal, Protocol
 
 from gaancore.data import find_dataset
 from gaancore.errors import SettingsError
+from gaancore.reproduce.claims import most_telling_first
 from gaancore.reproduce.datasets import datasets_report
+from gaancore.reproduce.estimate import announce
 from gaancore.reproduce.jobs import Display, Jobs, Means
 from gaancore.reproduce.parameters import parameters_report
 from gaancore.reproduce.plan import plan, runs_folder
@@ -108,16 +111,18 @@ def _expect_of_use(asked: Asked) -> None:
 
 
 def _facts_of_data(asked: Asked) -> dict[str, Any]:
-    """Task -> facts of its data, None where there are none."""
+    """Task -> facts of its data, None where there are none; all tasks, so that all of the paper's
+    counts are there."""
     first = asked.task
     if asked.data and not first:
         first = choose(asked.data, asked.layers).task.name
     if first:
         expect_task(asked.table, first)
     found = {}
-    for name in [asked.task] if asked.task else TABLES[asked.table].tasks:
+    for name in TABLES[asked.table].tasks:
         task = task_named(name)
-        source = asked.data if name == first and asked.data else find_dataset(name)
+        wanted = asked.task in (None, name)
+        source = (asked.data if name == first else None) or (find_dataset(name) if wanted else None)
         dataset = task.load(str(source), task.settings(*asked.layers)) if source else None
         found[name] = dataset.facts() if dataset else None
     return found
@@ -176,10 +181,15 @@ class TrainedTable:
         )
 
     def _work(self, means: Means, display: TableDisplay) -> str:
-        runs = [run for run in self.runs if run.row in self.wanted]
-        jobs = Jobs(self.asked.data, means, display)
+        rows = most_telling_first(self.asked.table, self.task.name, self.wanted)
+        runs = [run for row in rows for run in self.runs if run.row == row]
+        runs.sort(key=lambda run: run.seed)  # of the same seed, rows stay in their order
+        data, begun = self.asked.data, time.monotonic()
         with display:
             try:
+                announce(runs, data, means.device, means.prefetch, means.budget, display.say)
+                spent = time.monotonic() - begun
+                jobs = Jobs(data, means.after(spent), display)
                 jobs.work(runs, self.asked.out)
             except KeyboardInterrupt:
                 return "interrupted"
@@ -205,6 +215,6 @@ class TrainedTable:
         )
         pictures = draw_report(report, self.runs, asked.out)
         if asked.table == "gates":
-            report["gates"] = draw_gates(self.runs, self.dataset, asked.out)
+            report["gates"] = draw_gates(report, self.runs, self.dataset, asked.out)
             pictures += [asked.out / "gates.png"] if report["gates"] else []
         return report, pictures

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gaancore.nn.module import Module
+from gaancore.reproduce.printed import Printed
 from gaancore.reproduce.report.schema import SCHEMA, ParametersReport, ParametersRow
 from gaancore.reproduce.tables import TABLES, Row, rows_of, tables_with
 from gaancore.tasks import task_named
@@ -54,7 +55,7 @@ def model_sizes(task: str, variant: str | None = None, model: str | None = None)
 def counted_rows(task: str) -> list[Row]:
     """Rows of the paper's tables with a #Param for `task`."""
     rows = [row for table in tables_with(task) for row in rows_of(table, task)]
-    return [row for row in rows if "num_parameters" in row.paper.get(task, {})]
+    return [row for row in rows if task in row.paper and row.paper[task].num_parameters]
 
 
 def rounded(count: int) -> str:
@@ -93,6 +94,6 @@ def _row(size: ModelSize) -> ParametersRow:
 def _size(name: str, row: Row, changes: dict[str, Any]) -> ModelSize:
     task = task_named(name)
     settings = task.settings((row.name, changes))
-    paper = row.paper.get(name, {})
-    counts = paper.get("num_parameters"), paper.get("printed")
+    paper = row.paper.get(name, Printed())
+    counts = paper.num_parameters, paper.parameters
     return ModelSize(name, row.name, settings.variant, task.paper_model(settings), *counts)

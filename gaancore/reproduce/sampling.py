@@ -8,6 +8,7 @@ import numpy as np
 
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
+from gaancore.reproduce.printed import count_in
 from gaancore.reproduce.report.data import Facts, data_part
 from gaancore.reproduce.report.schema import SCHEMA, SamplingReport
 from gaancore.reproduce.tables import TABLES
@@ -16,13 +17,14 @@ from gaancore.tasks import Task
 
 FANOUTS, NUM_SEEDS, REPEATS = (15, 15, 15), 512, 10  # Table 1
 
-# Printed in Table 1 for Reddit: |B_1|, |B_2|, |B_3| from 512 seeds, 15 neighbours each, the mean of
-# ten draws. None: not known to this project.
-PRINTED_FOR = "reddit"
-PAPER_SIZES: dict[bool, tuple[int | None, ...]] = {
-    False: (7_800, 124_400, 1_900_000),
-    True: (None, None, 200_000),
+# Printed in Table 1 for Reddit, merged or not: |B_0|, ..., |B_3| from 512 seeds, 15 neighbours each
+# (means of ten draws).
+PRINTED_FOR, PLACE = "reddit", "Table 1, section 4.1"
+PRINTED: dict[bool, tuple[str, ...]] = {
+    False: ("512", "7.8K", "124.4K", "1.9M"),
+    True: ("512", "7.5K", "70.7K", "0.2M"),
 }
+PAPER_SIZES = {merge: [count_in(text) for text in texts] for merge, texts in PRINTED.items()}
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,9 @@ def sampling_report(task: Task, graph: CSRGraph, facts: Facts) -> SamplingReport
                 "name": "merged" if size.merge else "not merged",
                 "nodes": list(size.nodes),
                 "edges": size.edges,
-                "place": "Table 1",
-                "paper": [NUM_SEEDS, *PAPER_SIZES[size.merge]],
+                "place": PLACE,
+                "paper": PAPER_SIZES[size.merge],
+                "printed": list(PRINTED[size.merge]),
             }
             for size in sizes
         ],

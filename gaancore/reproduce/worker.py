@@ -37,11 +37,11 @@ class Work(TypedDict):
 
 def main() -> None:
     """Do the work that is the only argument of the process."""
-    threading.Thread(target=_stop_with_parent, daemon=True).start()
+    threading.Thread(target=stop_with_parent, daemon=True).start()
     sys.exit(_do(json.loads(sys.argv[1])))
 
 
-def _stop_with_parent() -> None:
+def stop_with_parent() -> None:
     """Send this process SIGTERM when its standard input closes; before the first step, it ends at
     once."""
     os.read(0, 1)  # not sys.stdin, whose lock a thread must not hold at the end

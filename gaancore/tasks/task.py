@@ -29,7 +29,7 @@ class Task(ABC):
     suit   : gives settings that suit a dataset of one's own, and one line about them.
     words  : how its data and scores are spoken of; a module with what training/nodes/words.py has.
     family : `nodes` or `traffic`, as of the datasets that it takes.
-    score_groups : the scores that the paper prints, as {words: names}; those of a group share a
+    score_groups : the scores of reports, as {words: names}; those of a group share a
                    column. headline: the most telling one, and its words.
     """
 

@@ -22,7 +22,8 @@ from gaancore.training.traffic.run import ForecastRun
 from gaancore.training.traffic.settings import ForecastSettings
 
 SYNTHETIC_DAYS = 3
-AHEAD = ("15 min", "30 min", "60 min", "mean")
+AHEAD = ("15 min", "30 min", "60 min", "mean", "all steps")
+AVERAGE = "average of the three"  # the paper's word for "mean"
 ERRORS = ("mae", "rmse", "mape")
 
 
@@ -33,7 +34,9 @@ class TrafficTask(Task):
     family: ClassVar[str] = "traffic"
     words: ClassVar[ModuleType] = words
     score_groups: ClassVar[dict[str, tuple[str, ...]]] = {
-        f"{ahead}: MAE / RMSE / MAPE, %": tuple(f"{ahead} {error}" for error in ERRORS)
+        f"{AVERAGE if ahead == 'mean' else ahead}: MAE / RMSE / MAPE, %": tuple(
+            f"{ahead} {error}" for error in ERRORS
+        )
         for ahead in AHEAD
     }
     headline: ClassVar[tuple[str, str]] = ("mean mae", "test MAE")

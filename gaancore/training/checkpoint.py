@@ -60,6 +60,15 @@ def load_checkpoint(path: Path) -> tuple[Groups, dict[str, Any]]:
     return groups, note["facts"]
 
 
+def checkpoint_facts(path: Path) -> dict[str, Any]:
+    """The facts of a checkpoint without its arrays, unchecked; {} if they cannot be read."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return dict(json.loads((file.metadata() or {})["gaancore"])["facts"])
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+        return {}  # whoever loads it will say what is wrong
+
+
 @contextmanager
 def belongs_to_the_run(path: Path) -> Iterator[None]:
     """Turn what goes wrong when a whole checkpoint is put in place into one line about its file."""

@@ -126,7 +126,10 @@ def _convert(
             raise ValueError
         if kind is str and not isinstance(value, str | int | float):
             raise ValueError
-        return kind(value)
+        converted = kind(value)
+        if converted != converted:  # NaN
+            raise ValueError
+        return converted
     except (TypeError, ValueError):
         meaning = {tuple: "numbers such as 25,10", int: "a whole number", float: "a number"}
         raise SettingsError(

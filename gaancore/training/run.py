@@ -29,7 +29,7 @@ from gaancore.training.pieces import Gradients
 from gaancore.training.prefetch import Fetch
 from gaancore.training.progress import Progress, RunInterrupt, Validation, Watcher
 from gaancore.training.record import SCHEMA, Record
-from gaancore.training.run_folder import RunFolder
+from gaancore.training.run_folder import RunFolder, remembered
 
 
 class Run(ABC):
@@ -240,6 +240,7 @@ class Run(ABC):
             p.best_step = p.step
             groups = {"model": self.model.state(), **self.kept_with_best()}
             facts = {"step": p.step, "validation": found.scores}
+            facts["settings"] = remembered(self.settings)
             save_checkpoint(self.folder.best, groups, facts)
         self.folder.append_log(line)
         self._save_last()
@@ -251,6 +252,7 @@ class Run(ABC):
             "progress": asdict(self.progress),
             "schedule": asdict(self.schedule),
             "adam_steps": self.optimizer.steps,
+            "settings": remembered(self.settings),
         }
         save_checkpoint(self.folder.last, groups, facts)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from gaancore.errors import DataError, SettingsError
 from gaancore.system.disk import hold, read_json, read_json_lines, write_json, write_whole
+from gaancore.training.checkpoint import checkpoint_facts
 from gaancore.training.record import SCHEMA, SettingsFile
 
 REMEDY = "take the file from a copy of the run, or train again"
@@ -25,6 +26,13 @@ IN_LOG: dict[str, Any] = {
     "step": int, "epoch": int | float, "loss": int | float, "validation": dict, "best": bool,
 }  # fmt: skip
 NAMES = ("sensor_ids", "class_names", "feature_names")  # in the data of a run, where there are any
+
+
+def remembered(settings: Any) -> dict[str, Any]:
+    """What checkpoints keep of a run's settings: all that never changes, as JSON has it."""
+    kept = asdict(settings)
+    del kept["epochs"]
+    return dict(json.loads(json.dumps(kept)))
 
 
 class FolderTakenError(SettingsError):
@@ -65,6 +73,7 @@ class RunFolder:
                     f"{self.path}: there is a run in this folder already; continue it (resume) "
                     "or choose another folder (out)"
                 )
+            self._sweep()
             content = {"schema": SCHEMA, "settings": asdict(settings), "data": data}
             write_json(self.settings_file, content)
 
@@ -109,8 +118,24 @@ class RunFolder:
                 f"{self.settings_file}: written by a later gaancore (schema {schema}, this one "
                 f"reads up to {SCHEMA}); install that version"
             )
+        self._expect_trained_with(settings)
         data = dict.fromkeys(NAMES) | data
         return {"schema": schema, "settings": settings, "data": data}
+
+    def _expect_trained_with(self, settings: dict[str, Any]) -> None:
+        """Raises DataError if the checkpoints remember other settings.
+
+        They are compared before anything is made from them: a damaged width may ask for any memory.
+        """
+        for path in (self.last, self.best):
+            then = checkpoint_facts(path).get("settings", {}) if path.exists() else {}
+            for name, value in then.items():
+                if name in settings and settings[name] != value:
+                    raise DataError(
+                        f"{path}: trained with {name} {value!r:.40}, but {self.settings_file.name} "
+                        f"says {settings[name]!r:.40}: one of the two is damaged or not of this "
+                        f"run; {REMEDY}"
+                    )
 
     def set_epochs(self, epochs: int) -> None:
         """Let the run end after so many epochs. What it says of an earlier end is no longer so.
@@ -135,10 +160,14 @@ class RunFolder:
 
     def rewind(self, step: int) -> None:
         """Forget what a killed process did after `step`: lines of the log, half-written files."""
-        for part in self.path.glob("*.part"):
-            part.unlink(missing_ok=True)
+        self._sweep()
         kept = [line for line in self._log("step") if line["step"] <= step]
         write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
+
+    def _sweep(self) -> None:
+        """Remove half-written files: while this process holds the folder, nobody writes them."""
+        for part in self.path.glob("*.part"):
+            part.unlink(missing_ok=True)
 
     def read_log(self) -> list[Any]:
         """The lines so far, none if there is no log.

@@ -130,7 +130,7 @@ def test_best_weights_of_another_model_are_refused(gaancore, refused, record, da
     gaancore("train", *options, "--out", "other")
     Path("other", "best.safetensors").replace(Path("run", "best.safetensors"))
     line = refused("evaluate", "run")
-    assert line.startswith("run/best.safetensors: not a checkpoint of this run (")
+    assert line.startswith("run/best.safetensors: trained with out_dim 7, but settings.json says 6")
 
 
 def test_a_folder_that_holds_no_run_is_refused(refused):

@@ -46,7 +46,8 @@ def test_sample_prints_both_rows_of_table_one_beside_the_papers(gaancore, classe
     assert "not merged" in outcome.out
     assert "merged" in outcome.out
     assert outcome.out.count("paper, Reddit") == 2
-    assert "1,900,000" in outcome.out
+    assert "1.9M" in outcome.out
+    assert "70.7K" in outcome.out
 
 
 def test_sample_counts_what_is_drawn(gaancore, classes):

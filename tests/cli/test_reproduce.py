@@ -30,6 +30,18 @@ def children_import_this_checkout(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
 
 
+@pytest.fixture
+def estimated() -> bool:
+    """For a test of the estimate, which costs a process of its own."""
+    return True
+
+
+@pytest.fixture(autouse=True)
+def no_estimate(request, monkeypatch):
+    if "estimated" not in request.fixturenames:
+        monkeypatch.setattr("gaancore.reproduce.make.announce", lambda *asked: None)
+
+
 def start(*arguments: object, folder: Path) -> subprocess.Popen[bytes]:
     """`gaancore ARGUMENTS` on the CPU as a process in `folder`."""
     environment = {"PYTHONPATH": str(CHECKOUT), "GAANCORE_DATA": str(folder / "none")}
@@ -103,13 +115,13 @@ def test_the_report_holds_the_mean_and_the_sample_deviation_of_the_records(main_
 
 def test_what_was_not_run_is_empty_named_and_has_a_command(main_table, tmp_path):
     found = report(tmp_path / "out")
-    empty = {row["name"] for row in found["rows"] if not row["seeds"]}
+    empty = {row["name"] for row in found["rows"] if not row["seeds"] and "taken_from" not in row}
     assert empty == {
         "avg-pool", "max-pool", "pairwise-sigmoid", "pairwise-tanh", "attention",
     }  # fmt: skip
     assert len(found["missing"]) == 2 * len(empty)
     assert found["command"].startswith("gaancore reproduce main --task ppi --data small.npz")
-    assert all(pair["holds"] is None for pair in found["order"]["pairs"])
+    assert all(pair["outcome"] == "not run" for pair in found["order"]["pairs"])
     assert str(tmp_path) not in json.dumps(found)  # no folder of this machine
 
 
@@ -137,10 +149,10 @@ def test_a_table_is_added_to_row_by_row(gaancore, data, tmp_path):
     found = report(tmp_path / "out")
     means = {r["name"]: r["other"]["micro_f1"]["mean"] for r in found["rows"] if r["seeds"]}
     (pair,) = [p for p in found["order"]["pairs"] if p["better"] == "avg-pool"]
-    assert pair["holds"] is (means["avg-pool"] >= means["fnn"])
-    word = "holds" if pair["holds"] else "**does not hold**"
+    assert pair["difference"] == pytest.approx(means["avg-pool"] - means["fnn"], abs=2e-4)
     page = (tmp_path / "out" / "main.md").read_text(encoding="utf-8")
-    assert f"- avg-pool against fnn: {word} by" in page
+    signed = f"{pair['difference']:+.2f}".replace("-", "−")
+    assert f"| avg-pool ≥ fnn | {signed} |  | 1 | not decided (one run) |" in page
 
 
 def test_a_config_holds_for_every_row_and_set_wins_over_it(gaancore, data, tmp_path):
@@ -156,17 +168,21 @@ def test_a_config_holds_for_every_row_and_set_wins_over_it(gaancore, data, tmp_p
 
 
 def test_tables_share_runs_with_the_same_settings(gaancore, data, tmp_path):
-    options = ["--data", data, "--seeds", "1", *TINY, "--out", "out"]
-    assert gaancore("reproduce", "main", "--rows", "gaan", *options).code == 0
-    outcome = gaancore("reproduce", "gates", *options)
+    options = ["--data", data, "--seeds", "1", "--task", "ppi", "--out", "out"]
+    widths = [option for option in small_options(epochs=1) if "num_heads" not in option]
+    eight = [*widths, "--set=num_heads=8", "--rows", "gaan"]
+    assert gaancore("reproduce", "main", *options, *eight).code == 0
+    outcome = gaancore("reproduce", "gates", *options, *widths)
     assert outcome.code == 0
     assert len(list((tmp_path / "out" / "runs").glob("*/*"))) == 1
     layers = report(tmp_path / "out", "gates")["gates"]["layers"]
-    assert [len(layer["heads"]) for layer in layers] == [2, 2]
+    assert [len(layer["heads"]) for layer in layers] == [8, 8]
     page = (tmp_path / "out" / "gates.md").read_text(encoding="utf-8")
     assert f"| 1 | {layers[0]['heads'][0]['mean']:.3f} |" in page
-    picture = tmp_path / "out" / "gates" / "gates-of-nodes.png"
-    assert (tmp_path / "out" / "gates.png").read_bytes() == picture.read_bytes()
+    assert (tmp_path / "out" / "gates" / "gates-of-nodes.png").exists()
+    text = (tmp_path / "out" / "gates.svg").read_text(encoding="utf-8")
+    assert "gates of 5 test nodes" in text
+    assert "other real data than the full PPI (the paper's picture is of Reddit)" in text
     assert f"written: {Path('out', 'gates.png')}" in outcome.lines
 
 
@@ -178,6 +194,45 @@ def test_without_data_the_report_says_synthetic(gaancore, tmp_path):
     assert "SYNTHETIC" in outcome.out
     assert report(tmp_path / "out")["data"]["kind"] == "synthetic"
     assert "SYNTHETIC" in (tmp_path / "out" / "main.md").read_text(encoding="utf-8")
+
+
+def test_before_the_runs_it_says_how_many_and_how_long(gaancore, data, tmp_path, estimated):
+    """With a budget of 0 minutes it only says so."""
+    options = ["--data", data, *ROWS, "--rows", "fnn,gaan", "--task", "ppi", "--budget", "0"]
+    outcome = gaancore("reproduce", "main", *options, *small_options(epochs=50), "--out", "out")
+    assert (outcome.code, outcome.err) == (0, "")
+    first, gaan, fnn, total, *_ = outcome.lines
+    assert first.startswith("4 runs, 4 of them to do; measured by a few steps of each row")
+    assert re.fullmatch(r"  gaan: \S+ s a step, \S+ s a validation, at most \S+ s a run", gaan)
+    assert fnn.startswith("  fnn: ")
+    assert total.startswith("in all at most ")
+    assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_the_most_telling_runs_come_first(gaancore, data, monkeypatch):
+    """Seed 0 of every row before seed 1, and rows as the claims about the table compare them."""
+    done = []
+    monkeypatch.setattr(
+        "gaancore.reproduce.jobs.Jobs.work", lambda jobs, runs, out: done.extend(runs)
+    )
+    options = ["--data", data, "--rows", "fnn,max-pool,attention,gaan", "--seeds", "2", *TINY]
+    assert gaancore("reproduce", "main", *options, "--out", "out").code == 0
+    rows = ["gaan", "attention", "max-pool", "fnn"]
+    assert [run.name for run in done] == [f"{row} seed {seed}" for seed in (0, 1) for row in rows]
+
+
+def test_the_time_of_the_estimate_is_part_of_the_budget(gaancore, data, monkeypatch):
+    def slow(*asked):
+        time.sleep(0.05)
+
+    found = []
+    monkeypatch.setattr("gaancore.reproduce.make.announce", slow)
+    monkeypatch.setattr("gaancore.reproduce.jobs.Jobs.work", lambda jobs, *_: found.append(jobs))
+    command = ["reproduce", "main", "--data", data, *ROWS, *TINY, "--out", "out"]
+    gaancore(*command, "--budget", "1")
+    gaancore(*command)
+    assert 0 < found[0].means.budget <= 60 - 0.05
+    assert found[1].means.budget is None
 
 
 def test_a_budget_of_nothing_runs_nothing_and_still_reports(gaancore, data, tmp_path):
@@ -284,12 +339,19 @@ def test_datasets_stand_beside_the_papers_counts(gaancore, data, tmp_path):
     assert (
         gaancore("reproduce", "datasets", "--task", "ppi", "--data", data, "--out", "o").code == 0
     )
-    (part,) = report(tmp_path / "o", "datasets")["counts"]
+    part, *others = report(tmp_path / "o", "datasets")["counts"]
     assert part["kind"] == "part"
+    assert [(other["task"], other["kind"]) for other in others] == [
+        ("reddit", None), ("metr-la", None),
+    ]  # fmt: skip
     nodes = part["rows"][0]
-    assert (nodes["paper"], nodes["found"]) == (56_944, 120)
+    assert (nodes["printed"], nodes["paper"], nodes["found"]) == ("56.9K", 56_944, 120)
     page = (tmp_path / "o" / "datasets.md").read_text(encoding="utf-8")
-    assert "| nodes | 56,944 |  | 120 |" in page
+    assert "| nodes | 56.9K; exactly 56,944 |  | 120 |" in page
+    assert "| classes | 121 (multi) |  | 5 |" in page
+    assert "| nodes | 233.0K; exactly 232,965 |  |  |" in page
+    assert "| sensors | 207 |  |  |" in page
+    assert "| edges (the paper's counting; found: stored arcs) | 806.2K |  |" in page
     assert gaancore("reproduce", "datasets", "--out", "o").code == 0  # no data at all
     assert [part["kind"] for part in report(tmp_path / "o", "datasets")["counts"]] == [None] * 3
 
@@ -304,8 +366,9 @@ def test_sampled_sizes_of_other_data_have_a_table_of_their_own(gaancore, tmp_pat
     ours, printed = (
         (tmp_path / "o" / "sampling.md").read_text(encoding="utf-8").split("Printed for")
     )
-    assert "124,400" in printed
-    assert "124,400" not in ours
+    assert "| 512 | 7.5K | 70.7K | 0.2M |" in printed
+    assert "124.4K" in printed
+    assert "124.4K" not in ours
 
 
 def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
@@ -317,7 +380,7 @@ def test_traffic_has_the_simple_guesses_below_the_models(gaancore, tmp_path):
     assert [row["name"] for row in found["rows"]][-2:] == ["last value", "historical average"]
     assert "mean mae" in found["rows"][-1]["other"]
     page = (tmp_path / "o" / "traffic.md").read_text(encoding="utf-8")
-    for ahead in ("15 min", "30 min", "60 min", "mean"):
+    for ahead in ("15 min", "30 min", "60 min", "average of the three", "all steps"):
         assert f"{ahead}: MAE / RMSE / MAPE" in page
 
 
@@ -357,8 +420,9 @@ def test_a_task_for_ones_own_data_can_be_named(gaancore, data, tmp_path):
     assert gaancore("reproduce", "ablation", *options).code == 0
     found, page = own_report(tmp_path / "o", "ablation")
     assert [row["name"] for row in found["rows"]] == [
-        f"{model}-k{heads}" for model in ("attention", "gaan") for heads in (1, 2, 4, 8)
-    ]
+        "fnn", "avg-pool", "max-pool", "pairwise-sigmoid", "pairwise-tanh",
+        *(f"{model}-k{heads}" for model in ("attention", "gaan") for heads in (1, 2, 4, 8)),
+    ]  # fmt: skip
     assert "paper" not in page
 
 
@@ -418,10 +482,14 @@ class TestRefusals:
 
     def test_a_report_of_a_later_version(self, main_table, refused, tmp_path):
         path = tmp_path / "out" / "main.json"
-        path.write_text(json.dumps(report(path.parent) | {"schema": 2}), encoding="utf-8")
-        assert "written by a later gaancore (schema 2" in refused("results", "out")
+        path.write_text(json.dumps(report(path.parent) | {"schema": 3}), encoding="utf-8")
+        assert "written by a later gaancore (schema 3" in refused("results", "out")
 
     def test_an_unknown_row(self, refused, data):
+        line = refused("reproduce", "main", "--data", data, "--rows", "gaan,GraphSAGE")
+        assert line == (
+            "--rows: GraphSAGE: the paper prints this row from another one; it is never run"
+        )
         line = refused("reproduce", "main", "--data", data, "--rows", "gaan,sage")
         assert line.startswith("--rows: sage: table main has no such row; known: fnn, avg-pool")
 

@@ -18,7 +18,7 @@ from small_files import (
     write_npz,
 )
 
-from gaancore.data import load_ppi
+from gaancore.data import load_metr_la, load_ppi
 from gaancore.errors import DataError
 
 Damage = Callable[[Path], Any]
@@ -355,6 +355,27 @@ def test_an_array_that_nobody_needs_cannot_spoil_an_archive(
     expected = load_ppi(path).facts()["checksum"]
     resaved(extra=np.array([None]), data=np.array([None]))(tmp_path / name)
     assert load_ppi(path).facts()["checksum"] == expected
+
+
+SIGNAL = 0x7F800001  # the bits of a NaN that NumPy warns of
+
+
+def test_a_nan_of_any_kind_is_refused_without_a_warning(tmp_path: Path) -> None:
+    features = np.array(FEATURES, np.float32)
+    features.view(np.uint32)[3, 1] = SIGNAL
+    with pytest.raises(DataError, match="1 values are not finite in float32"):
+        load_ppi(write_npz(tmp_path, x=features.astype(">f4")))
+    speeds = np.full((3, 2), 50, np.float32)
+    speeds.view(np.uint32)[1, 1] = SIGNAL
+    np.savez(tmp_path / "speeds.npz", speed=speeds)
+    weights = np.eye(2, dtype=np.float32)
+    np.save(tmp_path / "adj.npy", weights)
+    data = load_metr_la(tmp_path / "speeds.npz", graph=tmp_path / "adj.npy")
+    assert data.valid.tolist() == [[True, True], [True, False], [True, True]]
+    weights.view(np.uint32)[0, 1] = SIGNAL
+    np.save(tmp_path / "adj.npy", weights)
+    with pytest.raises(DataError, match="row 0, column 1 is not a finite number"):
+        load_metr_la(tmp_path / "speeds.npz", graph=tmp_path / "adj.npy")
 
 
 def test_a_node_in_two_masks_is_refused(tmp_path: Path) -> None:

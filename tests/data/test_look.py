@@ -149,7 +149,7 @@ def test_a_path_with_neither_is_refused_with_what_was_looked_for_and_what_is_the
     [
         ({"labels": np.zeros(3)}, "its arrays are labels"),
         # a sparse matrix that SciPy saved, which has an array `data` as PeMS' speeds have
-        ({"data": np.ones(1), "indptr": np.zeros(2), "format": b"csr"}, "data, indptr, format"),
+        ({"data": np.ones(1), "indptr": np.zeros(2), "format": b"csr"}, "data, format, indptr"),
         ({"x": np.ones((3, 1)), "y": np.zeros(3)}, "its arrays are x, y"),
     ],
 )

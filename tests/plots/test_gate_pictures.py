@@ -116,6 +116,20 @@ def test_chosen_nodes_are_shown_with_their_own_gates(run, tmp_path, unpainted):
     assert labels == [f"{node['id']}  ({node['degree']})" for node in facts["nodes"]]
 
 
+def test_the_papers_picture_has_five_nodes_a_row_each_and_the_gates_of_the_last_layer(run):
+    data = small_dataset()
+    heads = heads_of(run, data)
+    figure = gate_figures.as_in_the_paper(heads, "a look-alike")
+    axes = figure.axes[0]
+    shown = axes.images[0].get_array()
+    assert shown.shape == (5, heads.gates[-1].shape[1])
+    ids = [int(label.get_text().split()[0]) for label in axes.get_yticklabels()]
+    places = np.searchsorted(data.nodes(TEST), ids)  # ids are rows in this dataset
+    assert_allclose(shown, gates_by_hand(run, data)[-1][places], atol=1e-5)
+    assert axes.get_title() == "layer 2; a look-alike"
+    assert len(figure.axes) == 2  # that panel and the scale of its colours
+
+
 def test_the_curves_over_training_are_those_of_the_log(run):
     heads = heads_of(run, small_dataset())
     log = open_run(run).log

@@ -177,7 +177,8 @@ def test_pictures_of_gates_can_be_read(drawn, tmp_path, num_heads, name):
     heads = look_at_heads(opened.classifier, data)
     gates.gate_pictures(heads, opened.log, tmp_path / "out")
     assert len(drawn) == 4
-    for figure in drawn:
+    words = "SYNTHETIC look-alike of Reddit (the paper's picture is of Reddit)"
+    for figure in (*drawn, gates.as_in_the_paper(heads, words)):
         expect_readable(figure)
     if name:
         labels = [text.get_text() for text in drawn[0].axes[0].get_yticklabels()]
@@ -227,7 +228,7 @@ def test_charts_of_scores_can_be_read(drawn, tmp_path):
     ]
     scores.score_chart(rows, "a table\nof PPI", "test micro-F1", tmp_path / "main.png")
     points = [
-        {"model": model, "out_dim": dim, "mean": 0.9, "std": 0.02, "n": 3}
+        {"model": model, "out_dim": dim, "mean": 0.9, "std": 0.02, "n": 3, "extension": dim < 64}
         for model in ("gaan", "max-pool")
         for dim in (16, 32, 64, 128, 256, 512)
     ]

@@ -189,6 +189,39 @@ def test_a_log_with_a_line_that_lacks_what_each_has_is_refused_by_file_and_line(
             resumed_run(tmp_path)
 
 
+@pytest.mark.parametrize("kept", ["last.safetensors", "best.safetensors"])
+@pytest.mark.parametrize(("name", "value"), [("gate_dim", 2**31), ("seed", 1), ("dropout", 0.2)])
+def test_settings_that_the_weights_were_not_trained_with_are_refused(tmp_path, kept, name, value):
+    """Before a model is made from them: the first would take 64 GB."""
+    small_run(tmp_path).train()
+    for path in tmp_path.glob("*.safetensors"):
+        if path.name != kept:
+            path.unlink()
+    folder = RunFolder(tmp_path)
+    content = json.loads(folder.settings_file.read_text(encoding="utf-8"))
+    then, content["settings"][name] = content["settings"][name], value
+    folder.settings_file.write_text(json.dumps(content), encoding="utf-8")
+    message = rf"{kept}: trained with {name} {then}, but settings\.json says {value}: one of the"
+    with pytest.raises(DataError, match=message):
+        folder.read_settings()
+
+
+def test_a_setting_that_an_older_version_did_not_write_down_is_not_compared(tmp_path):
+    small_run(tmp_path).train()
+    folder = RunFolder(tmp_path)
+    content = json.loads(folder.settings_file.read_text(encoding="utf-8"))
+    del content["settings"]["edge_dropout"]
+    folder.settings_file.write_text(json.dumps(content), encoding="utf-8")
+    assert "edge_dropout" not in folder.read_settings()["settings"]
+
+
+def test_what_a_run_left_that_was_killed_before_it_began_goes_with_the_next(tmp_path):
+    part = tmp_path / "settings.json.123.part"
+    part.write_text("{", encoding="utf-8")
+    small_run(tmp_path)
+    assert not part.exists()
+
+
 def test_a_log_that_was_lost_is_told_of_when_the_run_goes_on(tmp_path):
     small_run(tmp_path).train()
     folder = RunFolder(tmp_path)

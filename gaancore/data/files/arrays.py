@@ -2,20 +2,23 @@
 
 import csv
 import math
+import os
 import shutil
+import struct
 import tempfile
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Literal
 
 import numpy as np
 
-from gaancore.errors import DataError
+from gaancore.errors import DataError, one_line
 from gaancore.system.disk import expect_file
 
 NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
+UTF8, MANY = 0x800, 0xFFFF  # in a zip: a flag for names in UTF-8, and more members than it counts
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
 
 
@@ -25,22 +28,27 @@ def read_npy(path: Path) -> np.ndarray:
     Raises DataError if the file is missing, damaged, or holds objects.
     """
     with refusing_damage(path, ".npy array"), path.open("rb") as stream:
-        if path.stat().st_size >= MAPPED_FROM:
-            return np.lib.format.open_memmap(path, mode="r")
-        return _read_array(stream, path.stat().st_size)
+        size = path.stat().st_size
+        if size < MAPPED_FROM:
+            return _read_array(stream, size)
+        _read_header(stream, size)
+        return np.lib.format.open_memmap(path, mode="r")
 
 
 def npz_names(path: Path) -> list[str]:
     """The names of the arrays in a `.npz` file; raises DataError as `read_npz` does."""
     with refusing_damage(path, ".npz archive"), zipfile.ZipFile(path) as archive:
-        return [name.removesuffix(".npy") for name in archive.namelist()]
+        return list(_members(archive))
 
 
 def listed_names(path: Path) -> str:
     """The names of the arrays in a `.npz` file for a message: one line, beginnings of names."""
-    names = sorted(npz_names(path))
-    shown = [name if name.isprintable() else repr(name)[1:-1] for name in names]
-    return ", ".join(name[:NAME_SHOWN] for name in shown) or "no arrays"
+    return ", ".join(map(shown_name, sorted(npz_names(path)))) or "no arrays"
+
+
+def shown_name(name: str) -> str:
+    """The beginning of a name, on one line."""
+    return one_line(name)[:NAME_SHOWN]
 
 
 def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
@@ -55,15 +63,42 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.n
     try:
         with zipfile.ZipFile(path) as archive:
             arrays = {}
-            for name, member in {m.removesuffix(".npy"): m for m in archive.namelist()}.items():
+            for name, member in _members(archive).items():
                 if names is None or name in names:
                     size = archive.getinfo(member).file_size
                     with archive.open(member) as stream:
                         large = size >= MAPPED_FROM
-                        arrays[name] = _map_array(stream) if large else _read_array(stream, size)
+                        read = _map_array if large else _read_array
+                        arrays[name] = read(stream, size)
             return arrays
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
+
+
+def _members(archive: zipfile.ZipFile) -> dict[str, str]:
+    """The members of an archive by the names of their arrays.
+
+    The directory at the end lists them and says how many they are, and a name stands at the member
+    too. If these differ, one is damaged: a member that need not be there would be left out without
+    a word. Raises ValueError.
+    """
+    file, listed = archive.fp, archive.infolist()
+    assert file is not None
+    file.seek(-22 - len(archive.comment), os.SEEK_END)
+    (count,) = struct.unpack("<10xH10x", file.read(22))
+    if count not in (len(listed), MANY):
+        raise ValueError(f"its directory lists {len(listed):,} of {count:,} members")
+    members: dict[str, str] = {}
+    for info in listed:
+        file.seek(info.header_offset)
+        (length,) = struct.unpack("<26xH2x", file.read(30))
+        name = file.read(length).decode("utf-8" if info.flag_bits & UTF8 else "cp437")
+        if name != info.orig_filename:
+            raise ValueError(f"its directory calls {name[:NAME_SHOWN]!r} otherwise")
+        if (array := info.filename.removesuffix(".npy")) in members:
+            raise ValueError(f"two members are called {array[:NAME_SHOWN]!r}")
+        members[array] = info.filename
+    return members
 
 
 @contextmanager
@@ -77,16 +112,14 @@ def refusing_damage(path: Path, what: str) -> Iterator[None]:
 
 
 def _read_array(stream: IO[bytes], size: int) -> np.ndarray:
-    """The array in a stream of `size` bytes, no larger than they are."""
-    shape, _, dtype = _read_header(stream)
-    promised = math.prod(shape) * max(1, dtype.itemsize)
-    if promised > size:
-        raise ValueError(f"its header promises {promised:,} bytes, more than there are")
+    """The array in a stream of `size` bytes, which it takes all of."""
+    _read_header(stream, size)
     stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
 
 
-def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
+def _read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, whether in Fortran's order, and type; they must fit the bytes that there are."""
     read_header = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
@@ -94,14 +127,19 @@ def _read_header(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
     shape, fortran_order, dtype = read_header(stream)
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded")
+    promised, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
+    if promised > there or math.prod(shape) > size:
+        raise ValueError(f"its header promises {promised:,} bytes, more than there are")
+    if promised < there:
+        raise ValueError(f"{there - promised:,} bytes more than its header says")
     return shape, fortran_order, dtype
 
 
-def _map_array(stream: IO[bytes]) -> np.ndarray:
+def _map_array(stream: IO[bytes], size: int) -> np.ndarray:
     with tempfile.TemporaryFile() as file:
         shutil.copyfileobj(stream, file, 1 << 22)
         file.seek(0)
-        shape, fortran_order, dtype = _read_header(file)
+        shape, fortran_order, dtype = _read_header(file, size)
         order: Literal["F", "C"] = "F" if fortran_order else "C"
         return np.memmap(file, dtype, "r", offset=file.tell(), shape=shape, order=order)
 
@@ -117,7 +155,7 @@ def read_csv_rows(
     """
     expect_file(path)
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = csv.reader(stream, delimiter=separator, strict=strict)
+        rows = csv.reader(_without_nul(path, stream), delimiter=separator, strict=strict)
         line, blank = 0, True
         try:
             for cells in rows:
@@ -135,6 +173,16 @@ def read_csv_rows(
             ) from error
     if blank:
         raise DataError(f"{path}: no table in it: only blank lines")
+
+
+def _without_nul(path: Path, lines: Iterable[str]) -> Iterator[str]:
+    """The lines, until one holds what no text does."""
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise DataError(
+                f"{path}: line {number}: a NUL character, which no text has; save it as UTF-8"
+            )
+        yield line
 
 
 def _expect_utf8(path: Path) -> None:

@@ -28,7 +28,8 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
     count, first = 0, (0, 0)
     step = max(1, VALUES_AT_A_TIME // features.shape[1])
     for start in range(0, len(features), step):
-        with np.errstate(over="ignore"):  # too large for float32 is inf, and reported as such
+        # too large for float32 is inf, and reported as such; some NaN are signals
+        with np.errstate(over="ignore", invalid="ignore"):
             bad = ~np.isfinite(np.asarray(features[start : start + step], dtype=np.float32))
         if not count and bad.any():
             row, column = np.argwhere(bad)[0]

@@ -14,7 +14,7 @@ from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import RawDataset, RepeatedEdges, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
-from gaancore.errors import DataError
+from gaancore.errors import DataError, one_line
 from gaancore.graph import CSRGraph, SelfLoops
 from gaancore.system.paths import user_path
 
@@ -99,6 +99,7 @@ def make_inputs(
     Raises DataError for features that are unsound, SettingsError.
     """
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    graph, notes = settle_graph(raw, self_loops, repeated_edges)
-    names = (raw.feature_names, (*raw.notes, *notes), raw.edge_names)
+    graph, notes_of_graph = settle_graph(raw, self_loops, repeated_edges)
+    notes = tuple(map(one_line, [*raw.notes, *notes_of_graph]))
+    names = (raw.feature_names, notes, raw.edge_names)
     return NodeInputs(raw.path, graph, features, raw.node_ids, *names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gaancore.data.files.arrays import shown_name
 from gaancore.data.files.number_table import NOTHING
 from gaancore.data.nodes.checks import expect_rows
 from gaancore.errors import DataError
@@ -203,8 +204,8 @@ def name_classes(labels: Labels, names: tuple[str, ...] | None) -> Labels:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names, and dots if there are more."""
-    return ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+    """The first names on one line, and dots if there are more."""
+    return ", ".join(map(shown_name, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
 def _refuse_unlabelled(where: str, labels: np.ndarray, node_ids: np.ndarray) -> None:

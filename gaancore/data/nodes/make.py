@@ -20,7 +20,7 @@ from gaancore.data.nodes.labels import (
     name_classes,
     without_label,
 )
-from gaancore.errors import DataError, expect_choice
+from gaancore.errors import DataError, expect_choice, one_line
 from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
 Unflagged = Literal["drop", "train", "context", "error"]
@@ -106,7 +106,7 @@ def make_dataset(
         class_names=labels.class_names,
         feature_names=raw.feature_names,
         edge_names=raw.edge_names,
-        notes=tuple(notes),
+        notes=tuple(map(one_line, notes)),
         ceiling=ceiling,
     )
     return dataset.induced(kept_nodes(split, unflagged))

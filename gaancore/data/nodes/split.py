@@ -26,7 +26,7 @@ def with_random_split(raw: RawDataset, shares: Shares, *, seed: int) -> RawDatas
     """
     if raw.split is not None:
         raise SettingsError(f"split_shares: {raw.path} has a split of its own; leave them out")
-    if len(shares) != 3 or min(shares) <= 0 or abs(sum(shares) - 100) > 1e-9:
+    if len(shares) != 3 or min(shares) <= 0 or not abs(sum(shares) - 100) <= 1e-9:
         raise SettingsError(
             "split_shares: expected per cent of training, validation and test nodes that add up "
             f"to 100, such as 60,20,20; got {','.join(f'{share:g}' for share in shares)}"

@@ -11,10 +11,11 @@ NAMES = {"ppi": "PPI", "reddit": "Reddit", "metr-la": "METR-LA"}
 
 @cache
 def paper_data(name: str) -> dict[str, Any]:
-    """The counts of `ppi`, `reddit` or `metr-la`, their `place` in the paper, and `arcs`."""
+    """The exact counts of `ppi`, `reddit` or `metr-la`, their `place` in the paper, `arcs`, and
+    `printed`, the counts as the paper prints them."""
     file = resources.files("gaancore.data.paper") / f"{name}.toml"
     content = tomllib.loads(file.read_text(encoding="utf-8"))
-    return content["paper"] | {"arcs": content.get("arcs")}
+    return content["paper"] | {"arcs": content.get("arcs"), "printed": content["printed"]}
 
 
 def is_whole(name: str, facts: dict[str, Any]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from gaancore.data.files.ids import are_positions
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
 from gaancore.data.traffic.steps import check_times
-from gaancore.errors import DataError, expect_choice
+from gaancore.errors import DataError, expect_choice, one_line
 from gaancore.graph import CSRGraph, SelfLoops
 
 GraphKind = Literal["undirected", "directed"]
@@ -111,7 +111,7 @@ def make_traffic(
         coordinates=places,
         windows=raw.windows,
         edge_names=edge_names,
-        notes=notes,
+        notes=tuple(map(one_line, notes)),
     )
 
 
@@ -180,7 +180,8 @@ def _check_speeds(
     raw: RawTraffic, sensor_ids: tuple[str, ...], null_value: float | None
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """speeds as float32 with 0 for missing ones, valid, and notes."""
-    with np.errstate(over="ignore"):  # too large for float32 becomes inf, and is reported as such
+    # too large for float32 becomes inf, and is reported as such; some NaN are signals
+    with np.errstate(over="ignore", invalid="ignore"):
         speeds = np.array(raw.speeds, np.float32, order="C")
         missing = np.isnan(speeds)
         if null_value is not None:  # in the precision that the file may have had

@@ -40,6 +40,7 @@ from gaancore.system.disk import expect_file
 from gaancore.system.paths import user_path
 
 NUM_SENSORS, NUM_ARCS = 207, 1515  # the paper's table of data sets; self-loops not counted
+FARTHEST = 1e9  # degrees, or metres on a map: beyond it is no place on the ground
 
 
 def load_metr_la(
@@ -164,10 +165,10 @@ def _read_places(folder: Path) -> dict[str, tuple[float, float]] | None:
             latitude, longitude = map(float, place)
         except ValueError:
             raise DataError(f"{path}: line {line}: no sensor_id, latitude and longitude") from None
-        if not np.isfinite([latitude, longitude]).all():
+        if not (np.abs([latitude, longitude]) <= FARTHEST).all():
             raise DataError(
-                f"{path}: line {line}: sensor {sensor} is at {latitude}, {longitude}, which are "
-                "not finite; correct them, or remove the line"
+                f"{path}: line {line}: sensor {sensor} is at {latitude}, {longitude}, which is no "
+                "place; correct it, or remove the line"
             )
         lines.append(line)
         names.append(sensor)

@@ -39,7 +39,7 @@ def split_windows(
     expect_choice("split", split, get_args(WindowSplit))
     if history < 1 or horizon < 1:
         raise SettingsError(f"history and horizon: expected 1 or more, got {history}, {horizon}")
-    if min(fractions) < 0 or not fractions[0] or abs(sum(fractions) - 1) > 1e-9:
+    if min(fractions) < 0 or not fractions[0] or not abs(sum(fractions) - 1) <= 1e-9:
         raise SettingsError(
             f"fractions: expected training, validation and test parts that add up to 1, "
             f"training not 0; got {', '.join(map(str, fractions))}"

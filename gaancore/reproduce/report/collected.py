@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from gaancore.errors import DataError
 from gaancore.reproduce.report.data import heading, short_words
@@ -16,8 +17,15 @@ OPENING = """# Results
 Made from the records of runs; no number is typed by hand. Micro-F1 is in percent, errors in the
 units of the speeds. A score on anything but the paper's full data set, or with other settings,
 stands in a column of its own: it is a check, not a reproduction. A cell without a run is empty, and
-so is a number of the paper that could not be confirmed."""
-NO_RUNS = (("sampling", "ppi"),)  # that the paper does not print
+so is a cell of the paper where it prints no number. An order of the paper is called shown or
+reversed only where a comparison over seeds says so."""
+CLAIMS = (
+    "Shown and reversed are comparisons over seeds whose 95 % interval lies wholly on one side of "
+    "0. Each report below has all of them, with their intervals."
+)
+SHOWN = ("table", "data", "shown", "reversed", "not decided", "not run")
+NOT_RUN = "These need the paper's full data sets, which you have to download."
+NO_RUNS = (("sampling", "ppi"), ("gates", "ppi"))  # that the paper does not print
 
 
 def collected_page(folders: Sequence[Path], command: Callable[[str, str], str]) -> str:
@@ -33,13 +41,17 @@ def collected_page(folders: Sequence[Path], command: Callable[[str, str], str]) 
     overview = table(
         ("table", "data", "runs done", "runs left"), [_line(report) for report in reports]
     )
-    parts = [OPENING, overview, *(page(report, level=2).rstrip("\n") for report in reports)]
+    parts = [OPENING, overview]
+    if claims := [_claims(report) for report in reports if report.get("order")]:
+        parts.append(f"## The paper's orders on these data\n\n{CLAIMS}\n\n{table(SHOWN, claims)}")
     missing = [
         [TABLES[name].title, f"the full {heading(task_named(task))}", f"`{command(name, task)}`"]
         for name, task in _not_begun(reports)
     ]
     if missing:
-        parts.append("## Not run at all\n\n" + table(("table", "data", "how to run it"), missing))
+        header = ("table", "data", "how to run it")
+        parts.append(f"## Not run at all\n\n{NOT_RUN}\n\n{table(header, missing)}")
+    parts += [page(report, level=2).rstrip("\n") for report in reports]
     return "\n\n".join(parts) + "\n"
 
 
@@ -52,6 +64,16 @@ def _line(report: Report) -> list[str]:
         return [report["title"], where, "yes", ""]
     done = sum(len(row["seeds"]) for row in report["rows"])
     return [report["title"], where, str(done), str(len(report["missing"]) or "")]
+
+
+def _claims(report: Any) -> list[str]:
+    """How the comparisons of a report ended: pairs by name, or how many."""
+    pairs, task = report["order"]["pairs"], task_named(report["task"])
+    of = {outcome: [f"{p['better']} ≥ {p['worse']}" for p in pairs if p["outcome"] == outcome]
+          for outcome in SHOWN[2:]}  # fmt: skip
+    where = f"{short_words(task, report['data']['kind'])} (`{report['data']['file']}`)"
+    named = [", ".join(of[outcome]) for outcome in ("shown", "reversed")]
+    return [report["title"], where, *named, *(str(len(of[outcome])) for outcome in SHOWN[4:])]
 
 
 def _not_begun(reports: Sequence[Report]) -> list[tuple[str, str]]:

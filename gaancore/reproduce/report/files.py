@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from gaancore.errors import DataError, SettingsError
+from gaancore.reproduce.report.older import up_to_date
 from gaancore.reproduce.report.page import page
 from gaancore.reproduce.report.schema import SCHEMA, Report
 from gaancore.reproduce.tables import TABLES
@@ -38,7 +39,10 @@ def read_report(path: Path) -> Report:
             f"{path}: written by a later gaancore (schema {schema}, this one reads up to "
             f"{SCHEMA}); install that version"
         )
-    return report  # type: ignore[return-value]
+    try:
+        return up_to_date(report)  # type: ignore[return-value]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: damaged (no {error}); remove it") from None
 
 
 def expect_same_data(out: Path, table: str, task: str, checksum: str) -> None:

@@ -7,11 +7,13 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, cast
 
+from gaancore.reproduce.claims import claim_of
 from gaancore.reproduce.plan import TableRun
+from gaancore.reproduce.printed import Printed
 from gaancore.reproduce.report.data import Facts, data_part
 from gaancore.reproduce.report.order import judged
 from gaancore.reproduce.report.schema import SCHEMA, RunsReport, RunsRow, Spread
-from gaancore.reproduce.tables import TABLES, Row
+from gaancore.reproduce.tables import TABLES, Row, rows_taken
 from gaancore.tasks import Task
 from gaancore.training.choices import differences
 
@@ -50,7 +52,8 @@ def table_report(
     changed: Sequence[str],
     command: str,
 ) -> RunsReport:
-    """A table's report. Every row is there, also those without a run.
+    """A table's report. Every row is there, also those without a run and those that the paper
+    prints from others.
 
     runs    : those that the rows were asked to have, finished or not.
     facts   : of the data, as in a record.
@@ -63,9 +66,8 @@ def table_report(
     """
     data = data_part(task, facts)
     full = data["kind"] == "full" and not changed
+    taken = [printed_row(row, task) for row in rows_taken(table, task.name)]
     found = [_row(row, task, [run for run in runs if run.row == row], full) for row in rows]
-    found += _baselines(task, runs, full)
-    scores = {row["name"]: row["full"] if full else row["other"] for row in found}
     return {
         "schema": SCHEMA,
         "table": cast(Any, table),
@@ -75,8 +77,8 @@ def table_report(
         "settings": chosen,
         "changed": list(changed),
         "metrics": metrics_of(task),
-        "rows": found,
-        "order": judged(table, scores) if task.of_paper else None,
+        "rows": [*taken, *found, *_baselines(task, runs, full)],
+        "order": judged(table, task.name, _by_seed(table, task, found)) if task.of_paper else None,
         "missing": [run.name for run in runs if not run.finished],
         "command": command,
     }
@@ -95,23 +97,37 @@ def _empty(name: str) -> RunsRow:
     }
 
 
+def printed_row(row: Row, task: Task) -> RunsRow:
+    """A row without a run: what the paper prints, and where."""
+    facts, paper = _empty(row.name), row.paper.get(task.name, Printed())
+    numbers = paper.numbers
+    facts["model"] = row.settings.get("model")
+    facts["place"] = row.place
+    facts["paper"] = {name: numbers[name] for name in metrics_of(task) if name in numbers}
+    facts["printed"] = dict(paper.scores)
+    facts["paper_parameters"] = paper.parameters
+    if paper.note:
+        facts["note"] = paper.note
+    if row.taken_from:
+        facts["taken_from"] = row.taken_from
+    if row.extension and task.of_paper:
+        facts["extension"] = True
+    return facts
+
+
 def _row(row: Row, task: Task, runs: Sequence[TableRun], full: bool) -> RunsRow:
     done = [(run, run.record()) for run in runs if run.finished]
     records = [record for _, record in done]
     scores = [task.scores_in(record["test"]) for record in records]
     metrics = metrics_of(task)
-    paper = row.paper.get(task.name, {})
-    facts = _empty(row.name)
-    facts["model"] = row.settings.get("model")
-    facts["place"] = row.place
-    facts["paper"] = {name: paper[name] for name in metrics if name in paper}
-    facts["paper_parameters"] = paper.get("printed")
+    facts = printed_row(row, task)
     facts["full" if full else "other"] = {
         name: spread([score[name] for score in scores])
         for name in metrics
         if scores and all(name in score for score in scores)
     }
     facts["seeds"] = [run.seed for run, _ in done]
+    facts["scores"] = [{name: round(s[name], 4) for name in metrics if name in s} for s in scores]
     if done:
         first = records[0]
         facts["num_parameters"] = first["num_parameters"]
@@ -122,6 +138,20 @@ def _row(row: Row, task: Task, runs: Sequence[TableRun], full: bool) -> RunsRow:
         if "out_dim" in first["settings"]:
             facts["out_dim"] = first["settings"]["out_dim"]
     return facts
+
+
+def _by_seed(table: str, task: Task, rows: Sequence[RunsRow]) -> dict[str, dict[int, float]]:
+    """Row -> seed -> the score that the paper's claim is about."""
+    claim = claim_of(table, task.name)
+    metric = claim.metric if claim else ""
+    return {
+        row["name"]: {
+            seed: score[metric]
+            for seed, score in zip(row["seeds"], row["scores"], strict=True)
+            if metric in score
+        }
+        for row in rows
+    }
 
 
 def _baselines(task: Task, runs: Sequence[TableRun], full: bool) -> list[RunsRow]:

@@ -1,50 +1,62 @@
-"""Whether the rows of a table stand in the paper's order, computed from their means."""
+"""Whether runs show the paper's order of two rows: a paired comparison over their seeds."""
 
-from itertools import pairwise
+import statistics
+from collections.abc import Mapping, Sequence
 
-from gaancore.reproduce.report.schema import Order, Pair, Spread
+from scipy.special import stdtrit
 
-# (row, row that the paper has it no worse than)
-ATTENTION = [
-    ("gaan", "attention"),
-    ("attention", "pairwise-sigmoid"),
-    ("attention", "pairwise-tanh"),
-]
-POOLS = [("avg-pool", "fnn"), ("max-pool", "fnn")]
-HEADS = [(f"{m}-k{more}", f"{m}-k{k}") for m in ("gaan", "attention") for k, more in
-         pairwise((1, 2, 4, 8))]  # fmt: skip
-# table -> (score, what the paper says of it, pairs); of errors, less is better
-CLAIMS: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
-    "main": (
-        "micro_f1",
-        "gated attention ≥ attention ≥ pairwise sums; pools ≥ no graph",
-        ATTENTION + POOLS,
-    ),
-    "ablation": ("micro_f1", "test micro-F1 grows with the number of heads", HEADS),
-    "traffic": ("mean mae", "gated attention ≥ attention ≥ pairwise sums", ATTENTION),
-}
+from gaancore.reproduce.claims import claim_of
+from gaancore.reproduce.report.schema import Order, Outcome, Pair
+
+LEVEL = 0.95
 
 
-def judged(table: str, scores: dict[str, dict[str, Spread]]) -> Order | None:
+def judged(table: str, task: str, scores: Mapping[str, Mapping[int, float]]) -> Order | None:
     """Each pair of rows that the paper puts in an order; None for a table that claims none.
 
-    scores : of each row, by name of the score; {} where there is no run.
-    Of a pair: `holds` (None if one was not run), `gap` (positive where it holds) and `within`,
-    whether the gap is no larger than the greater of the two standard deviations (None for a
-    single run, which has none).
+    scores : row -> seed -> the score that the claim is about; {} where there is no run.
     """
-    if table not in CLAIMS:
+    claim = claim_of(table, task)
+    if claim is None:
         return None
-    metric, words, pairs = CLAIMS[table]
-    sign = -1 if metric.endswith("mae") else 1
-    found: list[Pair] = []
-    for better, worse in pairs:
-        a, b = scores.get(better, {}).get(metric), scores.get(worse, {}).get(metric)
-        pair: Pair = {"better": better, "worse": worse, "holds": None}
-        if a and b:
-            deviations = [s["std"] for s in (a, b) if s["std"] is not None]
-            pair["gap"] = gap = round(sign * (a["mean"] - b["mean"]), 4)
-            pair["holds"] = gap >= 0
-            pair["within"] = abs(gap) <= max(deviations) if len(deviations) == 2 else None
-        found.append(pair)
-    return {"claim": words, "metric": metric, "pairs": found}
+    sign = -1 if claim.metric.endswith("mae") else 1
+    pairs = []
+    for better, worse in claim.pairs:
+        a, b = scores.get(better, {}), scores.get(worse, {})
+        differences = [sign * (a[seed] - b[seed]) for seed in sorted(a.keys() & b.keys())]
+        pairs.append(_pair(better, worse, differences))
+    return {"claim": claim.words, "metric": claim.metric, "pairs": pairs}
+
+
+def interval(differences: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the mean of n >= 2 differences, by Student's t with n - 1 degrees.
+
+    mean -+ t_{0.975, n-1} s / sqrt(n), with s the standard deviation of the sample.
+
+    >>> low, high = interval([1.0, 2.0, 3.0])  # t = 4.3027, s = 1
+    >>> round(low, 3), round(high, 3)
+    (-0.484, 4.484)
+    """
+    n = len(differences)
+    quantile = float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    mean = statistics.fmean(differences)
+    half = quantile * statistics.stdev(differences) / n**0.5
+    return mean - half, mean + half
+
+
+def _pair(better: str, worse: str, differences: Sequence[float]) -> Pair:
+    n = len(differences)
+    pair: Pair = {"better": better, "worse": worse, "outcome": "not run", "n": n}
+    if differences:
+        found = interval(differences) if n > 1 else None
+        pair["difference"] = round(statistics.fmean(differences), 4)
+        pair["interval"] = [round(end, 4) for end in found] if found else None
+        pair["outcome"] = _outcome(found)
+    return pair
+
+
+def _outcome(found: tuple[float, float] | None) -> Outcome:
+    """What an interval says of an order; None for that of a single run."""
+    if found is None or found[0] <= 0 <= found[1]:
+        return "not decided"
+    return "shown" if found[0] > 0 else "reversed"

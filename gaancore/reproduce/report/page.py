@@ -5,15 +5,20 @@ from typing import Any
 
 from gaancore.reproduce.report.data import heading
 from gaancore.reproduce.report.schema import (
+    Count,
     CountsPart,
     DataPart,
+    Pair,
     ParametersReport,
     Report,
     RunsReport,
+    RunsRow,
     SamplingReport,
     Spread,
 )
 from gaancore.tasks import Task, task_named
+
+METRICS = {"micro_f1": "test micro-F1 in percent", "mean mae": "average test MAE"}
 
 
 def page(report: Report, level: int = 1) -> str:
@@ -60,12 +65,32 @@ def _settings(report: RunsReport, task: Task) -> str:
 
 
 def _tables(report: RunsReport, task: Task) -> list[str]:
-    scores = [_scores(report, task, words, metrics) for words, metrics in task.score_groups.items()]
+    rows, groups = report["rows"], list(task.score_groups.items())
+    filled = [(words, of) for words, of in groups if any(_has_one_of(row, of) for row in rows)]
+    scores = [_scores(report, task, words, metrics) for words, metrics in filled or groups]
     if not task.of_paper:
         return [*scores, _runs(report, task)]
-    places = dict.fromkeys(row["place"] for row in report["rows"] if row["place"])
-    cited = f"The paper's numbers: {'; '.join(places)}. Empty where one could not be confirmed."
-    return [*scores, cited, _runs(report, task)]
+    return [*scores, _cited(report), _runs(report, task)]
+
+
+def _has_one_of(row: RunsRow, metrics: Sequence[str]) -> bool:
+    """Whether a row has a score in a column, of the paper or of ours."""
+    return any(name in {**row["full"], **row["other"], **row["paper"]} for name in metrics)
+
+
+def _cited(report: RunsReport) -> str:
+    """Where the paper's numbers are, and what is to be known of its rows."""
+    rows = report["rows"]
+    places = dict.fromkeys(row["place"] for row in rows if row["place"])
+    sentences = [f"The paper: {'; '.join(places)}. It prints no number where its cell is empty."]
+    if any(row.get("taken_from") for row in rows):
+        sentences.append("Rows from another paper are shown as printed and are never run here.")
+    if any(row.get("extension") for row in rows):
+        sentences.append("Rows marked as an extension are not in the paper.")
+    notes = [f"{row['name']}: {row['note']}" for row in rows if row.get("note")]
+    if notes:
+        sentences.append(f"Printed {'; '.join(notes)}.")
+    return " ".join(sentences)
 
 
 def _scores(report: RunsReport, task: Task, words: str, metrics: Sequence[str]) -> str:
@@ -86,11 +111,9 @@ def _scores(report: RunsReport, task: Task, words: str, metrics: Sequence[str]) 
     for row in report["rows"]:
         shown = row["full"] or row["other"]
         runs = str(next(iter(shown.values()))["n"]) if shown else ""
-        cells = [row["name"], runs, _cell(row["other"], metrics)]
+        cells = [_label(row), runs, _cell(row["other"], metrics)]
         if task.of_paper:
-            paper = " / ".join(_printed(row["paper"].get(metric)) for metric in metrics)
-            paper = paper if any(metric in row["paper"] for metric in metrics) else ""
-            cells[1:1] = [paper, _cell(row["full"], metrics)]
+            cells[1:1] = [_printed(row, metrics), _cell(row["full"], metrics)]
         rows.append(cells)
     return table(header, rows)
 
@@ -107,14 +130,25 @@ def _spread(found: Spread | None) -> str:
     return f"{found['mean']:.2f}" + ("" if found["std"] is None else f" ± {found['std']:.2f}")
 
 
-def _printed(numbers: list[float] | None) -> str:
-    return " ± ".join(f"{number:.2f}" for number in numbers) if numbers else "–"
+def _label(row: RunsRow) -> str:
+    """A row's name, and whose it is if it is not simply the paper's."""
+    if taken := row.get("taken_from"):
+        return f"{row['name']} (from {taken})"
+    return f"{row['name']} (extension)" if row.get("extension") else row["name"]
+
+
+def _printed(row: RunsRow, metrics: Sequence[str]) -> str:
+    texts = row.get("printed", {})
+    if not any(metric in texts for metric in metrics):
+        return ""
+    return " / ".join(texts.get(metric, "–") for metric in metrics)
 
 
 def _runs(report: RunsReport, task: Task) -> str:
     """What the rows were made of."""
     header = ["row", "seeds", "#Param", "variant", "device", "epochs", "wall time"]
-    if task.of_paper:
+    pinned = any(row["paper_parameters"] for row in report["rows"])
+    if task.of_paper and pinned:
         header.insert(3, "paper's #Param")
     rows = []
     for row in report["rows"]:
@@ -122,31 +156,43 @@ def _runs(report: RunsReport, task: Task) -> str:
             seeds = ", ".join(map(str, row["seeds"]))
             cells = [row["name"], seeds, f"{row['num_parameters']:,}", row["variant"]]
             cells += [row["device"], f"{row['epochs']:g}", f"{row['seconds']:.0f} s"]
-            if task.of_paper:
+            if task.of_paper and pinned:
                 cells.insert(3, row["paper_parameters"] or "")
             rows.append(cells)
     return table(header, rows) if rows else ""
 
 
 def _order(report: RunsReport) -> str:
+    """Each comparison with its interval, and what it says of the paper's order."""
     order = report["order"]
     if not order:
         return ""
-    lines = [f"The paper: {order['claim']}. Here:", ""]
-    for pair in order["pairs"]:
-        words = f"- {pair['better']} against {pair['worse']}: "
-        if pair["holds"] is None:
-            words += "not run"
-        else:
-            words += "holds" if pair["holds"] else "**does not hold**"
-            words += f" by {abs(pair['gap']):.2f}"
-            words += {
-                True: ", within a standard deviation",
-                False: ", more than a standard deviation",
-                None: "; not enough runs for a deviation",
-            }[pair["within"]]
-        lines.append(words)
-    return "\n".join(lines)
+    words = (
+        f"The paper: {order['claim']}. On these data each pair of rows is compared seed by seed: "
+        f"the mean difference of {METRICS[order['metric']]}, positive where it is the paper's "
+        "order, and its 95 % interval by Student's t with n − 1 degrees of freedom over n seeds. "
+        "An order is shown if the whole interval is above 0, reversed if the whole of it is below "
+        "0, and otherwise not decided. The intervals are not widened for the number of comparisons."
+    )
+    header = ("comparison", "difference", "95 % interval", "n", "the paper's order is")
+    return f"{words}\n\n{table(header, [_pair(pair) for pair in order['pairs']])}"
+
+
+def _pair(pair: Pair) -> list[str]:
+    name = f"{pair['better']} ≥ {pair['worse']}"
+    if not pair["n"]:
+        return [name, "", "", "", "not run"]
+    found, outcome = pair["interval"], str(pair["outcome"])
+    between = " to ".join(map(_signed, found)) if found else ""
+    if found is None:
+        outcome += " (one run)" if pair["n"] == 1 else " (no scores of single runs)"
+    elif outcome == "reversed":
+        outcome = f"**{outcome}**"
+    return [name, _signed(pair["difference"]), between, str(pair["n"]), outcome]
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
 
 
 def _gates(report: RunsReport) -> list[str]:
@@ -184,16 +230,15 @@ def _sampling(report: SamplingReport) -> str:
     header = ["", *(f"\\|B_{step}\\|" for step in range(len(report["rows"][0]["nodes"]))), "edges"]
     ours = [[row["name"], *map(_whole, (*row["nodes"], row["edges"]))] for row in report["rows"]]
     printed = [
-        [f"{row['name']}, paper ({row['place']})", *map(_whole, row["paper"]), ""]
-        for row in report["rows"]
+        [f"{row['name']}, paper ({row['place']})", *row["printed"], ""] for row in report["rows"]
     ]
     if report["beside"]:
         return table(header, ours + printed)
     return f"{table(header, ours)}\n\nPrinted for Reddit:\n\n{table(header, printed)}"
 
 
-def _whole(number: float | None) -> str:
-    return "" if number is None else f"{number:,.0f}"
+def _whole(number: float) -> str:
+    return f"{number:,.0f}"
 
 
 def _parameters(report: ParametersReport) -> str:
@@ -221,8 +266,16 @@ def _counts(part: CountsPart) -> str:
     for count in part["rows"]:
         found = _number(count["found"])
         cells = [found, ""] if full else ["", found]
-        rows.append([count["quantity"], _number(count["paper"]), *cells])
+        rows.append([count["quantity"], _count_of_paper(count), *cells])
     return f"**{name}.** {part['words']}\n\n{table(header, rows)}"
+
+
+def _count_of_paper(count: Count) -> str:
+    """As printed, and exactly where that says more."""
+    printed, exact = count["printed"] or "", _number(count["paper"])
+    if not exact or exact == printed.split(" ")[0]:
+        return printed
+    return f"{printed}; exactly {exact}" if printed else f"exactly {exact}"
 
 
 def _number(value: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.report.data import short_words
-from gaancore.reproduce.report.schema import RunsReport
-from gaancore.tasks import task_named
+from gaancore.reproduce.report.schema import DataKind, RunsReport
+from gaancore.tasks import Task, task_named
 from gaancore.training.nodes.heads.of_test import look_at_heads
 from gaancore.training.nodes.predict import load_classifier
 
@@ -38,13 +38,16 @@ def draw_report(report: RunsReport, runs: Sequence[TableRun], out: Path) -> list
     return [chart, curves]
 
 
-def draw_gates(runs: Sequence[TableRun], dataset: NodeDataset, out: Path) -> dict[str, Any]:
+def draw_gates(
+    report: RunsReport, runs: Sequence[TableRun], dataset: NodeDataset, out: Path
+) -> dict[str, Any]:
     """The pictures of the gates of the first finished run, and what they show in numbers.
 
-    gates.png is the paper's own, the gates of a few nodes; all pictures are in the folder gates.
+    gates.png is in the paper's form, and says which data stand in for the paper's full Reddit; the
+    other pictures are in the folder gates.
     They are computed on the CPU, so that a report does not depend on the machine that makes it.
     """
-    from gaancore.plots.gates import gate_pictures, of_nodes
+    from gaancore.plots.gates import as_in_the_paper, gate_pictures
     from gaancore.plots.picture import save_figure
 
     for run in runs:
@@ -52,9 +55,18 @@ def draw_gates(runs: Sequence[TableRun], dataset: NodeDataset, out: Path) -> dic
             _, facts = run.task.stored(run.folder)
             classifier = load_classifier(run.folder, run.settings, facts)
             heads = look_at_heads(classifier, dataset)
-            save_figure(of_nodes(heads, heads.positions(None)), out / "gates.png")
+            words = _standing_in(run.task, report["data"]["kind"])
+            save_figure(as_in_the_paper(heads, words), out / "gates.png")
             return gate_pictures(heads, run.folder.read_log(), out / "gates")
     return {}
+
+
+def _standing_in(task: Task, kind: DataKind) -> str:
+    """Which data a picture of gates is of; the paper's is of Reddit."""
+    words = short_words(task, kind)
+    if (task.name, kind) == ("reddit", "full"):
+        return words
+    return f"{words} (the paper's picture is of Reddit)"
 
 
 def _bars(report: RunsReport, metric: str) -> list[dict[str, Any]]:
@@ -68,6 +80,7 @@ def _bars(report: RunsReport, metric: str) -> list[dict[str, Any]]:
             "paper": row["paper"].get(metric, [None])[0] if comparable else None,
         }
         for row in report["rows"]
+        if not row.get("taken_from")
     ]
 
 
@@ -79,5 +92,8 @@ def _points(report: RunsReport) -> list[dict[str, Any]]:
             found = (row["full"] or row["other"])["micro_f1"]
             std = None if found["std"] is None else found["std"] / 100
             scaled = {"mean": found["mean"] / 100, "std": std, "n": found["n"]}
-            points.append({"model": row["model"], "out_dim": row["out_dim"], **scaled})
+            ours = row.get("extension", False)
+            points.append(
+                {"model": row["model"], "out_dim": row["out_dim"], "extension": ours, **scaled}
+            )
     return points

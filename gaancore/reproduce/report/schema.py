@@ -1,12 +1,13 @@
 """Reports as types: what TABLE.json holds.
 
-`schema` counts their versions. Version 0, without the key, is that of gaancore 0.1, and is read
-like version 1: its keys are the same, except for `settings`, which it does not have.
+`schema` counts their versions. Version 0, without the key, is that of gaancore 0.1. It is like
+version 1, except for `settings`, which it does not have. Neither has the `scores` of single runs,
+nor the text of what the paper prints; older.py brings both up to version 2.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-SCHEMA = 1
+SCHEMA = 2
 
 # full: the paper's whole data set; part: other real data of a task of the paper; own: data of one's
 # own; synthetic: built in or made up
@@ -37,10 +38,15 @@ class RunsRow(TypedDict):
     model: str | None  # None: a guess that learns nothing
     place: str  # in the paper
     paper: dict[str, list[float]]  # score -> [mean, deviation] or [mean]
+    printed: NotRequired[dict[str, str]]  # score -> the same as text
     paper_parameters: str | None  # as printed
+    note: NotRequired[str]  # on what is printed
+    taken_from: NotRequired[str]  # whose paper the row is printed from; it is never run
+    extension: NotRequired[bool]  # not in the paper
     full: dict[str, Spread]  # scores on the paper's data with its settings
     other: dict[str, Spread]  # all other scores
     seeds: list[int]
+    scores: NotRequired[list[dict[str, float]]]  # of each of them
     num_parameters: NotRequired[int]  # this and what follows: if there are runs
     variant: NotRequired[str]
     device: NotRequired[str]
@@ -49,14 +55,19 @@ class RunsRow(TypedDict):
     out_dim: NotRequired[int]
 
 
+Outcome = Literal["shown", "reversed", "not decided", "not run"]
+
+
 class Pair(TypedDict):
-    """Two rows that the paper puts in an order."""
+    """Two rows that the paper puts in an order, compared over the seeds that both have."""
 
     better: str
     worse: str
-    holds: bool | None  # None: one of them was not run
-    gap: NotRequired[float]  # positive where it holds
-    within: NotRequired[bool | None]  # the greater deviation; None: a single run has none
+    outcome: Outcome
+    n: int  # seeds
+    difference: NotRequired[float]  # mean over the seeds, positive in the paper's order
+    interval: NotRequired[list[float] | None]  # of 95 %; None for one seed, or where the
+    # scores of single runs are not known
 
 
 class Order(TypedDict):
@@ -88,7 +99,8 @@ class SamplingRow(TypedDict):
     nodes: list[float]  # |B_0|, |B_1|, ...
     edges: float
     place: str
-    paper: list[int | None]
+    paper: list[int]
+    printed: list[str]
 
 
 class SamplingReport(TypedDict):
@@ -123,7 +135,8 @@ class ParametersReport(TypedDict):
 
 class Count(TypedDict):
     quantity: str
-    paper: Any  # a number, several, or as printed
+    paper: Any  # a number, several, or None
+    printed: str | None
     found: Any
 
 

@@ -11,6 +11,7 @@ from small_files import ARCS, FEATURES, write_matlab
 from gaancore.data.files.matlab import child, reader
 from gaancore.data.files.matlab.reader import read_matlab_file
 from gaancore.data.nodes.layouts.find import read_layout
+from gaancore.data.nodes.load import load_nodes
 from gaancore.errors import DataError
 
 NAMES = ("Network", "Attributes", "Label")
@@ -96,3 +97,9 @@ def test_rows_for_other_than_the_nodes_are_refused_before_zeros_are_filled_in(tm
     wide = sparse.csc_array(([1.0], ([0], [0])), shape=(10**7, 10))
     with pytest.raises(DataError, match=r"Attributes: expected 6 rows .* got 10,000,000"):
         read_layout(write_matlab(tmp_path, Attributes=wide))
+
+
+def test_features_beyond_float32_are_refused_without_a_warning(tmp_path):
+    path = write_matlab(tmp_path, Attributes=sparse.csc_array(np.full((6, 2), 1e300)))
+    with pytest.raises(DataError, match=r"features: 12 values are not finite in float32"):
+        load_nodes(path, name="toy", split_shares=(34, 33, 33))

@@ -433,3 +433,10 @@ def test_a_large_table_is_read_whole(tmp_path):
     assert raw.node_ids.tolist() == ids
     (found,) = raw.graph.edge_chunks()
     np.testing.assert_array_equal(found, (src, dst))
+
+
+def test_a_name_of_several_lines_takes_one_line_of_a_note(tmp_path):
+    write_tables(tmp_path, header=["id", '"f\n0"', "f1", "label", "split"])
+    notes = load_reddit(tmp_path).notes
+    assert "nodes.csv: 2 features: f\\n0, f1" in notes
+    assert not any("\n" in note for note in notes)

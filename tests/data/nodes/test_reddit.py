@@ -288,7 +288,9 @@ def test_a_split_is_drawn_among_the_nodes_that_have_a_label(width: int | None) -
     assert "45 training, 15 validation and 15 test nodes" in drawn.notes[-1]
 
 
-@pytest.mark.parametrize("shares", [(60, 20), (60, 20, 21), (100, 0, 0), (120, -10, -10)])
+@pytest.mark.parametrize(
+    "shares", [(60, float("nan"), 40), (60, 20), (60, 20, 21), (100, 0, 0), (120, -10, -10)]
+)
 def test_shares_that_are_no_split_are_refused(shares: tuple[int, ...], tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="split_shares: expected per cent of training"):
         with_random_split(read_layout(write_matlab(tmp_path)), shares, seed=0)

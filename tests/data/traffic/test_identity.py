@@ -297,7 +297,7 @@ def test_places_that_are_not_finite_are_refused_by_line(tmp_path, bad, column):
     rows[1][column] = bad
     path = tmp_path / "graph_sensor_locations.csv"
     write_lines(path, "sensor_id,latitude,longitude", *map(",".join, rows))
-    with pytest.raises(DataError, match=r"locations\.csv: line 3: sensor 102 is at .*not finite"):
+    with pytest.raises(DataError, match=r"locations\.csv: line 3: sensor 102 is at .*is no place"):
         load_metr_la(tmp_path)
     rows[1] = ["101", "34.5", "-118.0"]
     write_lines(path, "sensor_id,latitude,longitude", *map(",".join, rows))

@@ -73,6 +73,20 @@ def test_a_matrix_in_csv_may_have_its_ids_around_it(tmp_path, header, index):
     assert arcs_of(road.graph) == ARCS | LOOPS
 
 
+@pytest.mark.parametrize("lines", [slice(4), slice(3), slice(2)])
+def test_a_header_of_ids_over_missing_rows_is_not_a_row_of_weights(tmp_path, lines):
+    path = write_lines(tmp_path / "adj.csv", *matrix_lines(header=True)[lines])
+    with pytest.raises(DataError, match=r"adj\.csv: expected a square matrix"):
+        read_adjacency_csv(path, None)
+
+
+def test_a_first_row_of_whole_numbers_is_no_header_where_the_rest_is_as_large(tmp_path):
+    path = write_lines(tmp_path / "adj.csv", "0,3,5", "3,0,4", "5,4,0")
+    assert arcs_of(read_adjacency_csv(path, None).graph) == {
+        (a, b) for a in range(3) for b in range(3) if a != b
+    }
+
+
 @pytest.mark.parametrize(("separator", "word"), [(";", "semicolons"), ("\t", "tabs")])
 def test_semicolons_or_tabs_may_stand_between_cells(tmp_path, separator, word):
     lines = [line.replace(",", separator) for line in matrix_lines(header=True, index=True)]
@@ -178,9 +192,10 @@ def test_the_kernel_by_hand():
     ("lines", "message"),
     [
         (["101,102"], "line 2 has 2 cells where the header has 3"),
-        (["101,102,far"], "line 2: length 'far' is not a number of 0 or more"),
-        (["101,102,-1"], "line 2: length '-1' is not a number of 0 or more"),
-        (["101,102,nan"], "line 2: length 'nan' is not a number of 0 or more"),
+        (["101,102,far"], "line 2: length 'far' is not a number from 0 to 1e.12"),
+        (["101,102,-1"], "line 2: length '-1' is not a number from 0 to 1e.12"),
+        (["101,102,nan"], "line 2: length 'nan' is not a number from 0 to 1e.12"),
+        (["101,102,5", "102,103,1e308"], "line 3: length '1e308' is not a number from 0 to 1e.12"),
         (["101,102,5", "101,102,6"], "line 3: the road 101 -> 102 has another length above"),
     ],
 )

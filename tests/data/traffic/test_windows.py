@@ -117,6 +117,7 @@ def test_too_few_rows_are_refused(lengths, options, message):
         {"history": 0},
         {"history": 12, "horizon": -1},
         {"fractions": (0.7, 0.1, 0.1)},
+        {"fractions": (0.7, np.nan, 0.3)},
         {"fractions": (0.0, 0.5, 0.5)},
         {"fractions": (1.2, -0.1, -0.1)},
     ],

@@ -128,12 +128,13 @@ REFUSED = {
     "a low batch": ({"batch_size": -1}, "batch_size: expected 0 or more, got -1"),
     "a low seed": ({"seed": -1}, "seed: expected 0 or more, got -1"),
     "negative epochs": ({"epochs": -1}, "epochs: expected 0 or more, got -1"),
-    "a NaN norm": ({"clip_norm": "nan"}, "clip_norm: expected 0 or more, got nan"),
+    "a NaN norm": ({"clip_norm": "nan"}, "clip_norm: expected a number, got 'nan'"),
     "all dropped": ({"dropout": 1}, "dropout: expected 0 <= value < 1, got 1"),
-    "a NaN dropout": ({"dropout": math.nan}, "dropout: expected 0 <= value < 1, got nan"),
+    "a NaN dropout": ({"dropout": math.nan}, "dropout: expected a number, got nan"),
+    "a NaN share": ({"split_shares": "60,nan,20"}, "split_shares: expected numbers such as"),
     "a low rate": ({"lr": 1e-4}, "lr: expected 0 < lr_floor <= lr and 0 < lr_factor < 1, got lr"),
     "an infinite rate": ({"lr": "inf"}, "lr: expected 0 < lr_floor <= lr"),
-    "a NaN rate": ({"lr": "nan"}, "lr: expected 0 < lr_floor <= lr"),
+    "a NaN rate": ({"lr": "nan"}, "lr: expected a number, got 'nan'"),
     "validations": ({"validate_every": -2}, "validate_every: expected -1, 0 or more, got -2"),
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.data.files.arrays import npz_names, read_npy, read_npz
+from gaancore.data.files.arrays import listed_names, read_npy, read_npz
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.layouts.class_map import read_class_map
@@ -70,7 +70,7 @@ def _read_adjacency(path: Path, num_nodes: int) -> CSRGraph:
             return CSRGraph.from_edges(col, row, num_nodes, duplicates="keep")
     raise DataError(
         f"{path}: expected a sparse matrix saved by scipy.sparse.save_npz as csr, csc or coo; "
-        f"found format {layout!r} and arrays {', '.join(sorted(npz_names(path))) or 'none'}"
+        f"found format {layout!r} and arrays {listed_names(path)}"
     )
 
 

@@ -54,4 +54,5 @@ def _dense(path: Path, name: str, matrix: Any, num_nodes: int) -> np.ndarray:
             f"{path}: {name}: {num_nodes:,} x {matrix.shape[1]:,} numbers take {size / 1e9:,.0f} "
             "GB, more than this machine has; leave out columns"
         )
-    return sparse.csr_array(matrix, dtype=np.float32).toarray()
+    with np.errstate(over="ignore"):  # too large for float32 is inf, and reported as such
+        return sparse.csr_array(matrix, dtype=np.float32).toarray()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import npz_names, read_npz
+from gaancore.data.files.arrays import listed_names, npz_names, read_npz
 from gaancore.data.files.columns import NONE, chosen_columns
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.labels import label_array, listed
@@ -98,7 +98,7 @@ def _pick(
         problem = "more than one of them" if found else "none"
         raise DataError(
             f"{path}: {what}: looked for the array(s) {wanted} and found {problem}; "
-            f"the file has {', '.join(sorted(names)) or 'no arrays'}"
+            f"the file has {listed_names(path)}"
         )
     return found[0]
 

@@ -93,8 +93,9 @@ def _read_table(path: Path, table: Any) -> RawTraffic:
             f"({', '.join(without[:5])}); {SAVE}"
         )
     speeds = np.full((len(index), len(columns)), np.nan)
-    for places, values in blocks:
-        speeds[:, places] = values
+    with np.errstate(invalid="ignore"):  # of a NaN that is a signal
+        for places, values in blocks:
+            speeds[:, places] = values
     times, notes = _times(path, table["axis1"], index)
     return RawTraffic(
         path=str(path),

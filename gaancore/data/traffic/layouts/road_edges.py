@@ -13,6 +13,7 @@ from gaancore.graph import CSRGraph
 
 LENGTH_NAMES = ("cost", "distance", "length")
 THRESHOLD = 0.1
+LONGEST = 1e12  # no road is, in any unit; squares of far longer ones would overflow
 
 
 def read_road_edges(
@@ -107,9 +108,10 @@ def _length(path: Path, line: int, cell: str) -> float:
         length = float(cell)
     except ValueError:
         length = -1.0
-    if not 0 <= length < np.inf:
+    if not 0 <= length < LONGEST:
         remedy = "; write decimals with a point" if "," in cell else ""
         raise DataError(
-            f"{path}: line {line}: length {shortened(cell)!r} is not a number of 0 or more{remedy}"
+            f"{path}: line {line}: length {shortened(cell)!r} is not a number from 0 to "
+            f"{LONGEST:g}{remedy}"
         )
     return length

@@ -96,8 +96,13 @@ def _sparse(path: Path) -> sparse.coo_array:
 
 
 def _is_header(names: list[str], values: np.ndarray) -> bool | None:
-    """Whether a first line of numbers is a header: the rest is square, or it is with this line."""
+    """Whether a first line of numbers is a header: the rest is square, or it is with this line.
+
+    Different whole numbers above every entry are ids, if rows are missing below too.
+    """
     ids = all(map(WHOLE.fullmatch, names)) and len(set(names)) == len(names)
+    if ids and values.size and min(map(float, names)) > np.nan_to_num(values).max():
+        return True
     return False if len(values) == len(names) - 1 else (ids and len(values) == len(names)) or None
 
 
@@ -115,7 +120,9 @@ def _entries(path: Path, matrix: np.ndarray) -> sparse.coo_array:
             "a list of edges needs a header such as from,to"
         )
     src, dst = np.nonzero(matrix)
-    return sparse.coo_array((matrix[src, dst].astype(np.float64), (src, dst)), matrix.shape)
+    with np.errstate(invalid="ignore"):  # of a NaN, which is reported as such
+        weights = matrix[src, dst].astype(np.float64)
+    return sparse.coo_array((weights, (src, dst)), matrix.shape)
 
 
 def _graph_of(

@@ -143,9 +143,11 @@ def read_speeds_npz(path: Path) -> RawTraffic:
         times, more = parse_times(str(path), given)
     elif "start" in arrays:
         times, more = _from_start(path, arrays["start"], step, len(speeds))
+    with np.errstate(invalid="ignore"):  # of a NaN that is a signal
+        speeds = speeds.astype(np.float64)
     return RawTraffic(
         path=str(path),
-        speeds=speeds.astype(np.float64),
+        speeds=speeds,
         sensor_ids=None if ids is None else id_texts(str(path), ids),
         times=times,
         step=step,

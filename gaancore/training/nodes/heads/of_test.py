@@ -49,15 +49,15 @@ class HeadsOfTest:
             ],
         }
 
-    def positions(self, nodes: Sequence[int] | None) -> np.ndarray:
+    def positions(self, nodes: Sequence[int] | None, count: int = SHOWN_NODES) -> np.ndarray:
         """Where `nodes` (rows of the dataset) stand among the test nodes, ascending by degree; if
-        None, of SHOWN_NODES that are spread evenly over the degrees.
+        None, of `count` that are spread evenly over the degrees.
 
         Raises SettingsError for a node that is not a test node.
         """
         by_degree = np.argsort(self.degrees, kind="stable")
         if nodes is None:
-            spread = np.linspace(0, self.rows.size - 1, min(SHOWN_NODES, self.rows.size))
+            spread = np.linspace(0, self.rows.size - 1, min(count, self.rows.size))
             return by_degree[spread.round().astype(int)]
         if strangers := sorted(set(nodes) - set(self.rows.tolist())):
             raise SettingsError(f"nodes: {strangers[0]} is not the row of a test node")
