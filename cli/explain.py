@@ -57,9 +57,11 @@ def explain(
     \b
     gates.csv      node_id, layer, head1, head2, ...: g_i^k, a row for each node and layer
     attention.csv  node_id, neighbor_id, layer, head1, head2, ...: w_ij^k, a row for each arc
-                   into a node and layer; they sum to 1 over the arcs into a node
+                   into a node and layer; they sum to 1 over the arcs into a node. Features of
+                   edges stand before the layer, under the names that the data give them
     .npz of gates      node_ids (n,); layer1, layer2, ... (n, K)
-    .npz of attention  node_ids, neighbor_ids (E,); layer1, layer2, ... (E, K)
+    .npz of attention  node_ids, neighbor_ids (E,); layer1, layer2, ... (E, K); edge_attr (E, B)
+                       if edges have features
 
     A node without neighbours has gates and no arcs. An id that is named twice is there twice, in
     the order of --nodes.
@@ -75,6 +77,7 @@ def explain(
     inputs = opened.inputs(data, nan=nan)
     rows = _rows_of(nodes, inputs)
     ids: dict[str, np.ndarray]
+    edges: dict[str, np.ndarray] = {}
     if what == "gates":
         layers = node_gates(opened.classifier, inputs, rows, layer)
         ids = {"node_id": inputs.node_ids[rows]}
@@ -87,11 +90,17 @@ def explain(
             "neighbor_id": inputs.node_ids[found.sources],
         }
         size = f"attention weights of {found.targets.size:,} arcs into {rows.size:,} nodes"
+        if found.edge_attr is not None:
+            count = found.edge_attr.shape[1]
+            names = inputs.edge_names or tuple(f"edge{n}" for n in range(1, 1 + count))
+            edges = dict(zip(names, found.edge_attr.T.astype(str), strict=True))
     arrays = {f"{name}s": column for name, column in ids.items()}
     arrays |= {f"layer{number}": values for number, values in layers.items()}
+    if edges:
+        arrays["edge_attr"] = np.stack(list(edges.values()), axis=1).astype(np.float32)
     heads = range(1, 1 + max(values.shape[1] for values in layers.values()))
-    header = [*ids, "layer", *(f"head{k}" for k in heads)]
-    table = layer_rows(list(ids.values()), layers)
+    header = [*ids, *edges, "layer", *(f"head{k}" for k in heads)]
+    table = layer_rows([*ids.values(), *edges.values()], layers)
     notes = write_result(target, arrays, header, table, texts=len(ids), escape=escape_formulas)
     size += f", layer {' and '.join(map(str, layers))}"
     say_written(target, size, [*inputs.notes, *notes])

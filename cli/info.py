@@ -87,6 +87,7 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
             (f"mean degree seen by {name}", f"{mean:,.1f} ({f['arcs_seen'][name]:,} arcs)")
             for name, mean in f["mean_degree"].items()
         ),
+        *([("features of an edge", f"{f['edge_features']}")] if f["edge_features"] else []),
         ("features", f"{features['count']:,}"),
         ("  with one value for all nodes", f"{features['constant']:,}"),
         ("nodes whose features are all 0", f"{features['zero_rows']:,}"),

@@ -111,6 +111,11 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "Features as they are, standardised over the training nodes, or shares of their row's sum."),
     ("unflagged", "--unflagged", choice_of("unflagged"),
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
+    ("edge_features", "--edge-features", str,
+     "Features of edges: the further columns of edges.csv, or edge_attr of an .npz; auto: all, "
+     "none, or names with commas between. Your own data: auto."),
+    ("repeated_edges", "--repeated-edges", choice_of("repeated_edges"),
+     "What the features of edges become that are there more than once."),
     ("nan", "--nan", choice_of("nan"),
      "Features that are NaN: refuse them, or replace them by 0 or the mean of training nodes."),
 )  # fmt: skip

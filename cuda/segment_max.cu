@@ -9,11 +9,6 @@
 // Bytes: forward reads E*F values, E indices, writes 2*N*F; backward reads up to 2*E*F (mostly
 // winners, and grad where one matches), E indices, writes S*F. Both read indptr.
 
-// The maximum so far, and where it comes from: the first of equals, and a NaN stays.
-__device__ __forceinline__ void take_larger(real x, int source, real& top, int& winner) {
-    if (winner < 0 || (!(x <= top) && top == top)) top = x, winner = source;
-}
-
 extern "C" __global__ void segment_max_forward(const real* values,    // (S, F)
                                                const offset* indptr,  // (N + 1,)
                                                const int* indices,    // (E,)

@@ -17,9 +17,7 @@ extern "C" __global__ void segment_weighted_sum(
     real* partial) {       // (slots, K, D)
     sum_over_rows(indptr, N, slots, K, D, team, out, partial,
                   [=](Pack<real>& total, const Unit&, offset p, int k, int d) {
-                      offset e = p;
-                      if (id_bytes == 4) e = static_cast<const int*>(edge_ids)[p];
-                      if (id_bytes == 8) e = static_cast<const offset*>(edge_ids)[p];
+                      offset e = edge_id(edge_ids, id_bytes, p);
                       real weight = weights[e * K + k];
                       Pack<real> row = load(values + (offset(indices[p]) * K + k) * D + d);
                       for (int v = 0; v < V; ++v) total.x[v] += weight * row.x[v];

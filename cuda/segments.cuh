@@ -68,6 +68,17 @@ struct Unit {
     offset piece, pieces;  // which of the row's pieces this is, and how many there are
 };
 
+// The row that edge e lies in: indptr[row] <= e < indptr[row + 1].
+__device__ __forceinline__ offset row_of_edge(offset e, const offset* indptr, offset N) {
+    offset row = 0, after = N;
+    while (after - row > 1) {
+        offset middle = (row + after) / 2;
+        if (indptr[middle] <= e) row = middle;
+        else after = middle;
+    }
+    return row;
+}
+
 // Whether unit u has any work to do, and which.
 __device__ __forceinline__ bool find_unit(offset u, const offset* indptr, offset N, offset slots,
                                           Unit& unit) {
@@ -76,12 +87,7 @@ __device__ __forceinline__ bool find_unit(offset u, const offset* indptr, offset
         unit = {row, start, stop, stop - start, -1, 0, 1};
         return unit.degree <= PIECE;
     }
-    offset edge = (u + 1) * PIECE - 1, row = 0, after = N;
-    while (after - row > 1) {  // indptr[row] <= edge < indptr[after]
-        offset middle = (row + after) / 2;
-        if (indptr[middle] <= edge) row = middle;
-        else after = middle;
-    }
+    offset row = row_of_edge((u + 1) * PIECE - 1, indptr, N);
     offset start = indptr[row], stop = indptr[row + 1], degree = stop - start;
     offset pieces = stop / PIECE - start / PIECE, piece = u - start / PIECE;
     unit = {row, start + degree * piece / pieces, start + degree * (piece + 1) / pieces, degree, u,

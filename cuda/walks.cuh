@@ -50,3 +50,33 @@ __device__ __forceinline__ void dot_edges(Team my, const real* left, const real*
     }
     for (int b = 0; b < BATCH; ++b) dots[b] = team_sum(my, dots[b]);
 }
+
+// The edge at position p of a transposed row: integers of 4 or 8 bytes say; 0 bytes: p itself.
+__device__ __forceinline__ offset edge_id(const void* edge_ids, int id_bytes, offset p) {
+    if (id_bytes == 4) return static_cast<const int*>(edge_ids)[p];
+    return id_bytes == 8 ? static_cast<const offset*>(edge_ids)[p] : p;
+}
+
+// What edge e from source j brings, in V columns from `column`: values[j] + edges[e] @ projection,
+// of rows of `width` numbers. B features of an edge are B broadcasts.
+__device__ __forceinline__ Pack<real> edge_value(const real* values,      // (S, width)
+                                                 const real* edges,       // (E, B)
+                                                 const real* projection,  // (B, width)
+                                                 offset j, offset e, int B, int width,
+                                                 int column) {
+    Pack<real> u = load(values + j * width + column);
+    for (int b = 0; b < B; ++b) {
+        real feature = edges[e * B + b];
+        Pack<real> row = load(projection + offset(b) * width + column);
+        for (int v = 0; v < V; ++v) u.x[v] += feature * row.x[v];
+    }
+    return u;
+}
+
+// The derivative of leaky ReLU at u.
+__device__ __forceinline__ real slope_at(real u, real slope) { return u > 0 ? real(1) : slope; }
+
+// The maximum so far, and where it comes from: the first of equals, and a NaN stays.
+__device__ __forceinline__ void take_larger(real x, int source, real& top, int& winner) {
+    if (winner < 0 || (!(x <= top) && top == top)) top = x, winner = source;
+}

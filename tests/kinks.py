@@ -43,12 +43,29 @@ def kink_margin(evaluate: Callable[[], object], ties_move_together: bool = False
         margins.append(np.abs(x_c + r * h_c).min(initial=np.inf))
         return out, (u, r, c)
 
+    def edge_sum_forward(weights, values, edges, projection, slope, indptr, indices):
+        before = values[indices] + np.tensordot(edges, projection, 1)
+        margins.append(np.abs(before).min(initial=np.inf))
+        return original_edge_sum(weights, values, edges, projection, slope, indptr, indices)
+
+    def edge_max_forward(values, edges, projection, indptr, indices):
+        brought = values[indices] + edges @ projection
+        for start, stop in pairwise(indptr):
+            if stop - start > 1:
+                low, high = np.sort(brought[start:stop], axis=0)[-2:]
+                margins.append((high - low).min(initial=np.inf))
+            margins.append(np.abs(brought[start:stop]).min(initial=np.inf))  # h may come after it
+        return original_edge_max(values, edges, projection, indptr, indices)
+
+    original_edge_sum, original_edge_max = cpu.edge_sum_forward, cpu.edge_max_forward
     original_linear, original_max = cpu.linear_forward, cpu.segment_max_forward
     original_gru = cpu.gru_update_forward
     with (
         patch.object(cpu, "linear_forward", linear_forward),
         patch.object(cpu, "segment_max_forward", segment_max_forward),
         patch.object(cpu, "gru_update_forward", gru_update_forward),
+        patch.object(cpu, "edge_sum_forward", edge_sum_forward),
+        patch.object(cpu, "edge_max_forward", edge_max_forward),
     ):
         evaluate()
     return float(min(margins))

@@ -15,11 +15,20 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def fc(layer: Linear, x: np.ndarray) -> np.ndarray:
-    return x @ layer.weight.data + layer.bias.data
+    """One layer on x, which is z_j ++ e_ij where the layer has weights for both."""
+    weight = layer.weight.data
+    if hasattr(layer, "edge_weight"):
+        weight = np.concatenate([weight, layer.edge_weight.data])
+    return x @ weight + layer.bias.data
 
 
 def neighbours(block: Block, z: np.ndarray, i: int) -> np.ndarray:
-    return z[block.indices[block.indptr[i] : block.indptr[i + 1]]]
+    """A row z_j for each edge of i, or z_j ++ e_ij where edges have features."""
+    edges = slice(block.indptr[i], block.indptr[i + 1])
+    rows = z[block.indices[edges]]
+    if block.edge_attr is None:
+        return rows
+    return np.concatenate([rows, np.asarray(block.edge_attr)[edges]], axis=1)
 
 
 def head(x: np.ndarray, k: int, num_heads: int) -> np.ndarray:
@@ -31,7 +40,7 @@ def head(x: np.ndarray, k: int, num_heads: int) -> np.ndarray:
 def gate(layer, variant: str, x_i: np.ndarray, z: np.ndarray) -> np.ndarray:
     """z : the rows of the neighbours of x_i."""
     largest = np.zeros(layer.max_branch.bias.shape)
-    mean = np.zeros(layer.max_branch.weight.shape[0])
+    mean = np.zeros(z.shape[1])
     if len(z):
         largest, mean = fc(layer.max_branch, z).max(axis=0), z.mean(axis=0)
     pooled = [largest, mean] if layer.mean else [largest]

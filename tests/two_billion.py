@@ -102,6 +102,33 @@ def maximum(kernels: Any, rows: Rows) -> tuple[Any, ...]:
     return out, winners.reshape(-1)[-COMPARED:] - n
 
 
+def features_of_many_edges(kernels: Any, rows: Rows) -> tuple[Any, ...]:
+    (indptr, _), _ = rows.many_edges()
+    queries, edges = rows.numbers(1, WIDTH, rows=rows.nodes_of_many_edges), rows.numbers(1)
+    dots = kernels.feature_dot(queries, edges, indptr)
+    return dots, kernels.feature_sum(rows.numbers(WIDTH), edges, indptr)
+
+
+def edge_sum_of_many_edges(kernels: Any, rows: Rows) -> tuple[Any, ...]:
+    links, _ = rows.many_edges()
+    values = rows.numbers(WIDTH, 1, rows=rows.nodes_of_many_edges)
+    given = rows.numbers(WIDTH), values, rows.numbers(1), rows.numbers(WIDTH, 1, rows=3)[2:]
+    return (kernels.edge_sum_forward(*given, 0.1, *links),)
+
+
+def edge_sum_of_many_rows(kernels: Any, rows: Rows) -> tuple[Any, ...]:
+    links, _ = rows.two_edges()
+    weights, edges = rows.numbers(2, rows=3)[1:], rows.numbers(1, rows=3)[1:]
+    values, projection = rows.numbers(2, WIDTH // 2), rows.numbers(2, WIDTH // 2, rows=3)[2:]
+    return (kernels.edge_sum_forward(weights, values, edges, projection, 0.1, *links),)
+
+
+def edge_max_of_many_rows(kernels: Any, rows: Rows) -> tuple[Any, ...]:
+    links, _ = rows.two_edges()
+    edges, projection = rows.numbers(1, rows=3)[1:], rows.numbers(WIDE, rows=3)[2:]
+    return (kernels.edge_max_forward(rows.numbers(WIDE), edges, projection, *links)[0],)
+
+
 def scale_heads(kernels: Any, rows: Rows) -> tuple[Any, ...]:
     heads, gates = rows.numbers(2, WIDTH // 2), rows.numbers(2)
     out = kernels.scale_heads_forward(heads, gates)
@@ -142,6 +169,10 @@ CALLS = {
     dots_of_many_rows: WIDTH,
     mean: WIDE,
     maximum: WIDE,
+    features_of_many_edges: WIDTH,
+    edge_sum_of_many_edges: WIDTH,
+    edge_sum_of_many_rows: WIDTH,
+    edge_max_of_many_rows: WIDE,
     scale_heads: WIDTH,
     gru_update: WIDTH,
     bce_with_logits: WIDTH,

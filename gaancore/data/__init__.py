@@ -5,7 +5,7 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features import Features, Normalize, feature_statistics
 from gaancore.data.nodes.layouts.reading import MadeFeatures, Reading, UnknownEdges
 from gaancore.data.nodes.load import find_dataset, load_nodes
-from gaancore.data.nodes.make import Unflagged
+from gaancore.data.nodes.make import RepeatedEdges, Unflagged
 from gaancore.data.nodes.missing import Nan
 from gaancore.data.nodes.ppi import load_ppi
 from gaancore.data.nodes.reddit import load_reddit
@@ -13,6 +13,7 @@ from gaancore.data.nodes.store.reader import check_store, open_store
 from gaancore.data.synthetic.ppi import synthetic_ppi
 from gaancore.data.synthetic.reddit import synthetic_reddit
 from gaancore.data.synthetic.traffic import synthetic_traffic
+from gaancore.data.synthetic.trust import synthetic_trust
 from gaancore.data.traffic.batches import Missing, Scaler, ScalerKind, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.data.traffic.make import GraphKind
@@ -36,6 +37,7 @@ __all__ = [
     "NodeDataset",
     "Normalize",
     "Reading",
+    "RepeatedEdges",
     "RoadChoices",
     "Scaler",
     "ScalerKind",
@@ -59,4 +61,5 @@ __all__ = [
     "synthetic_ppi",
     "synthetic_reddit",
     "synthetic_traffic",
+    "synthetic_trust",
 ]

@@ -48,6 +48,7 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
             for name, seen, count in zip(SPLITS, arcs, nodes_seen.tolist(), strict=True)
         },
         "features": _features(dataset.features),
+        "edge_features": graph.edge_dim,
         "labels": _labels(dataset),
         "bytes": {
             "graph": graph.indptr.nbytes + graph.indices.nbytes,

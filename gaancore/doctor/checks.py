@@ -11,7 +11,7 @@ from gaancore.doctor import plain_loops as plain
 from gaancore.graph.block import Block
 
 DEGREES = (0, 1, 2, 31, 0, 33, 600, 5, 0)  # 600: long enough that a GPU cuts the row into pieces
-SOURCES, K, A, D, F, G, H, C = 40, 2, 24, 32, 64, 48, 16, 7
+SOURCES, K, A, D, F, G, H, C, B = 40, 2, 24, 32, 64, 48, 16, 7, 3
 GRU_PARTS = ("x_u", "x_r", "x_c", "h_u", "h_r", "h_c")
 SCALE, SLOPE, RATE, SEED = 1 / A, 0.1, 0.25, 7
 ADAM = (0.01, 0.9, 0.999, 1e-8)  # rate, beta1, beta2, eps
@@ -49,6 +49,10 @@ def make_arrays() -> dict[str, np.ndarray]:
         "keys": normal(SOURCES, K, A),
         "values": normal(SOURCES, K, D),
         "features": normal(SOURCES, F),
+        "edges": normal(E, B),
+        "edge_queries": normal(N, B, K),
+        "projection": normal(B, K, D),
+        "projection_to_features": normal(B, F),
         "grad_edges": normal(E, K),
         "grad_heads": normal(N, K, D),
         "grad_features": normal(N, F),
@@ -77,6 +81,32 @@ def _transposed(x: Given) -> tuple[Any, Any, Any]:
 
 def _maximum(kernels: Any, x: Given) -> Results:
     return kernels.segment_max_forward(x.features, *_links(x))
+
+
+def _of_edges(x: Given) -> tuple[Any, Any, Any, Any, float]:
+    return x.weights, x.values, x.edges, x.projection, SLOPE
+
+
+def _edge_sum_backward(kernels: Any, x: Given) -> Results:
+    links = (*_links(x), *_transposed(x))
+    return kernels.edge_sum_backward(x.grad_heads, *_of_edges(x), True, *links)
+
+
+def _edge_max(kernels: Any, x: Given) -> Results:
+    given = (x.features, x.edges, x.projection_to_features)
+    return kernels.edge_max_forward(*given, *_links(x))
+
+
+def _edge_max_backward(kernels: Any, x: Given) -> Results:
+    given = (_edge_max(kernels, x)[1], x.edges, x.projection_to_features)
+    links = (*_links(x), *_transposed(x))
+    return kernels.edge_max_backward(x.grad_features, *given, True, *links)
+
+
+def _plain_edge_max_backward(x: Given) -> Results:
+    given = (x.features, x.edges, x.projection_to_features)
+    places = plain.edge_max(*given, BLOCK)[1]
+    return plain.edge_max_gradients(x.grad_features, places, *given, BLOCK)
 
 
 def _attention(kernels: Any, x: Given) -> Results:
@@ -170,6 +200,27 @@ CHECKS: dict[str, Check] = {
             x.grad_heads, x.queries, x.keys, x.values, BLOCK, SCALE
         ),
     ),
+    "feature_dot": (
+        lambda k, x: (k.feature_dot(x.edge_queries, x.edges, x.indptr),),
+        lambda x: (plain.feature_dot(x.edge_queries, x.edges, BLOCK),),
+    ),
+    "feature_sum": (
+        lambda k, x: (k.feature_sum(x.weights, x.edges, x.indptr),),
+        lambda x: (plain.feature_sum(x.weights, x.edges, BLOCK),),
+    ),
+    "edge_sum_forward": (
+        lambda k, x: (k.edge_sum_forward(*_of_edges(x), *_links(x)),),
+        lambda x: (plain.edge_sum(*_of_edges(x), BLOCK),),
+    ),
+    "edge_sum_backward": (
+        _edge_sum_backward,
+        lambda x: plain.edge_sum_gradients(x.grad_heads, *_of_edges(x), BLOCK),
+    ),
+    "edge_max_forward": (
+        _edge_max,
+        lambda x: plain.edge_max(x.features, x.edges, x.projection_to_features, BLOCK),
+    ),
+    "edge_max_backward": (_edge_max_backward, _plain_edge_max_backward),
     "scale_heads_forward": (
         lambda k, x: (k.scale_heads_forward(x.values, x.gates),),
         lambda x: (x.values * x.gates[:, :, None],),

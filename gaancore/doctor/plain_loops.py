@@ -120,6 +120,84 @@ def attention_gradients(
     )
 
 
+def feature_dot(queries: Array, features: Array, block: Block) -> Array:
+    out = np.zeros((block.num_edges, queries.shape[2]))
+    for e, i, _ in edges(block):
+        out[e] = features[e].astype(np.float64) @ queries[i]
+    return out
+
+
+def feature_sum(weights: Array, features: Array, block: Block) -> Array:
+    out = np.zeros((block.num_dst, features.shape[1], weights.shape[1]))
+    for e, i, _ in edges(block):
+        out[i] += np.outer(features[e].astype(np.float64), weights[e])
+    return out
+
+
+def brought(values: Array, features: Array, projection: Array, block: Block) -> Array:
+    """A row for each edge, which no kernel makes: values[j] + features[e] @ projection."""
+    out = np.zeros((block.num_edges, *values.shape[1:]))
+    for e, _, j in edges(block):
+        out[e] = values[j] + np.tensordot(features[e].astype(np.float64), projection, 1)
+    return out
+
+
+def edge_sum(
+    weights: Array, values: Array, features: Array, projection: Array, slope: float, block: Block
+) -> Array:
+    out = np.zeros((block.num_dst, *values.shape[1:]))
+    u = brought(values, features, projection, block)
+    for e, i, _ in edges(block):
+        out[i] += weights[e, :, None] * np.where(u[e] > 0, u[e], slope * u[e])
+    return out
+
+
+def edge_sum_gradients(
+    grad: Array, weights: Array, values: Array, features: Array, projection: Array, slope: float,
+    block: Block,
+) -> tuple[Array, ...]:  # fmt: skip
+    """With respect to weights, values, projection and the features of edges."""
+    u = brought(values, features, projection, block)
+    arrays = (weights, values, projection, features)
+    by_weights, by_values, by_projection, by_features = (np.zeros(x.shape) for x in arrays)
+    for e, i, j in edges(block):
+        by_weights[e] = (grad[i] * np.where(u[e] > 0, u[e], slope * u[e])).sum(axis=-1)
+        by_u = weights[e, :, None] * grad[i] * np.where(u[e] > 0, 1, slope)
+        by_values[j] += by_u
+        by_projection += np.multiply.outer(features[e], by_u)
+        by_features[e] = np.tensordot(projection, by_u, 2)
+    return by_weights, by_values, by_projection, by_features
+
+
+def edge_max(
+    values: Array, features: Array, projection: Array, block: Block
+) -> tuple[Array, Array]:
+    """The maxima, and which of the row's edges is the first that has each; 0 and -1 without."""
+    u = brought(values, features, projection, block)
+    out = np.zeros((block.num_dst, values.shape[1]))
+    places = np.full(out.shape, -1)
+    for i in range(block.num_dst):
+        row = u[block.indptr[i] : block.indptr[i + 1]]
+        if len(row):
+            out[i], places[i] = row.max(axis=0), row.argmax(axis=0)
+    return out, places
+
+
+def edge_max_gradients(
+    grad: Array, places: Array, values: Array, features: Array, projection: Array, block: Block
+) -> tuple[Array, Array, Array]:
+    """With respect to values, projection and the features of edges."""
+    arrays = (values, projection, features)
+    by_values, by_projection, by_features = (np.zeros(x.shape) for x in arrays)
+    for (i, f), place in np.ndenumerate(places):
+        if place >= 0:
+            e = block.indptr[i] + place
+            by_values[block.indices[e], f] += grad[i, f]
+            by_projection[:, f] += grad[i, f] * features[e]
+            by_features[e] += grad[i, f] * projection[:, f]
+    return by_values, by_projection, by_features
+
+
 def leaky_linear(parts: tuple[Array, ...], weight: Array, bias: Array, slope: float) -> Array:
     """Of the parts side by side."""
     y = np.hstack(parts) @ weight + bias

@@ -1,9 +1,11 @@
 """A dataset from two data frames."""
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import numpy as np
 
+from gaancore.data.files.columns import encode_columns
 from gaancore.data.files.named_table import END_NAMES
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs
@@ -27,6 +29,7 @@ def from_pandas(
     node_id: str | None = None,
     label: str | list[str] | None = None,
     split: str | None = None,
+    edge_features: Sequence[str] = (),
     **options: Unpack[Options],
 ) -> NodeDataset | NodeInputs:
     """A dataset from a frame of nodes and one of edges; without labels, a graph to predict on.
@@ -41,6 +44,8 @@ def from_pandas(
               `label:NAME`.
     split   : the column of `train`, `val`, `test` or None; by default `split`. If there is none,
               60, 20 and 20 per cent of the labelled nodes are drawn.
+    edge_features : the columns of `edges` that are features of the edges: numbers, or text, of
+              which every different one is a feature of 0 and 1.
     options : as of `from_scipy`. A column `graph_id` of integers says which graph a node is in.
     The result's `notes` say what was dropped, assumed or drawn.
     Raises DataError and SettingsError, each one line that names the column and the id.
@@ -66,7 +71,15 @@ def from_pandas(
         raise DataError(f"{where}: nodes: no column is left to be a feature")
     source = nodes.index if id_at is None and hasattr(nodes, "index") else nodes[id_at]
     ids = as_array(f"{where}: node_id", source).tolist()
-    src, dst, notes = _ends(where, edges, ids)
+    src, dst, notes = _ends(where, edges, ids, edge_features)
+    edge_names, numbers = None, None
+    if edge_features:
+        there = list(edges.columns)
+        texts = {
+            str(name): [str(v) for v in edges[_column(where, there, "edge_features", name, [])]]
+            for name in edge_features
+        }
+        edge_names, numbers, _ = encode_columns(f"{where}: edges", texts, range(src.size), "row")
     graph_ids = None if graph_at is None else as_array(f"{where}: graph_id", nodes[graph_at])
     labels: Any = None
     if label_names:
@@ -75,7 +88,7 @@ def from_pandas(
         labels = nodes[label_at[0]]
     return made(
         where,
-        ArcList(src, dst, len(ids)),
+        ArcList(src, dst, len(ids), numbers),
         np.column_stack([_numbers(where, nodes, name) for name in features]),
         labels,
         None if split_at is None else nodes[split_at],
@@ -83,6 +96,7 @@ def from_pandas(
         graph_ids=graph_ids,
         class_names=label_names or None,
         feature_names=features,
+        edge_names=edge_names,
         notes=notes,
         **options,
     )
@@ -128,7 +142,9 @@ def _numbers(where: str, nodes: Any, name: Any) -> np.ndarray:
         ) from None
 
 
-def _ends(where: str, edges: Any, ids: list[Any]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def _ends(
+    where: str, edges: Any, ids: list[Any], used: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """The rows of `nodes` at the two ends of each edge, and what to say about the frame."""
     by_name = {str(name).lower(): name for name in edges.columns}
     named = next((pair for pair in END_NAMES if all(name in by_name for name in pair)), None)
@@ -144,6 +160,6 @@ def _ends(where: str, edges: Any, ids: list[Any]) -> tuple[np.ndarray, np.ndarra
             f"are such as {ids[0] if ids else None!r}"
         )
     src, dst = (np.array([row_of[name] for name in end], np.int64) for end in ends)
-    others = [str(name) for key, name in by_name.items() if key not in named]
+    others = [str(name) for key, name in by_name.items() if key not in named and name not in used]
     notes = [f"columns of edges are not used: {', '.join(others)}"] if others else []
     return src, dst, notes

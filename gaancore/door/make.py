@@ -8,7 +8,7 @@ import numpy as np
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, make_inputs
 from gaancore.data.nodes.labels import spelling_notes
-from gaancore.data.nodes.make import RawDataset, Unflagged, make_dataset
+from gaancore.data.nodes.make import RawDataset, RepeatedEdges, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.door.values import as_array, coded_labels, column_names, name_array, split_array
@@ -23,6 +23,7 @@ class Options(TypedDict, total=False):
     self_loops: SelfLoops
     unflagged: Unflagged
     nan: Nan
+    repeated_edges: RepeatedEdges
     split_shares: Shares
     split_seed: int
 
@@ -38,11 +39,13 @@ def made(
     graph_ids: Any = None,
     class_names: Any = None,
     feature_names: Any = None,
+    edge_names: tuple[str, ...] | None = None,
     notes: list[str] | tuple[str, ...] = (),
     multi_label: bool | None = None,
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "context",
     nan: Nan = "error",
+    repeated_edges: RepeatedEdges = "error",
     split_shares: Shares = (60.0, 20.0, 20.0),
     split_seed: int = 0,
 ) -> NodeDataset | NodeInputs:
@@ -69,6 +72,7 @@ def made(
         graph_ids=None if graph_ids is None else as_array(f"{where}: graph_ids", graph_ids),
         class_names=found_names,
         feature_names=None if names is None else tuple(map(str, names)),
+        edge_names=edge_names,
         notes=(*notes, *spelling_notes(found_names or ())),
     )
     _expect_fitting(where, raw)
@@ -77,7 +81,8 @@ def made(
     if codes is None:
         if nan == "mean":
             raise SettingsError(f"{where}: nan: without labels no nodes are trained on; take zero")
-        return make_inputs(fill_missing(raw, nan), self_loops=self_loops)
+        filled = fill_missing(raw, nan)
+        return make_inputs(filled, self_loops=self_loops, repeated_edges=repeated_edges)
     draw = with_random_split if raw.split is None else with_drawn_validation
     raw = draw(raw, split_shares, seed=split_seed)
     return make_dataset(
@@ -86,6 +91,7 @@ def made(
         multi_label=multi_label,
         self_loops=self_loops,
         unflagged=unflagged,
+        repeated_edges=repeated_edges,
     )
 
 

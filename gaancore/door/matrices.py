@@ -22,22 +22,27 @@ def from_scipy(
     node_ids: Any = None,
     class_names: Any = None,
     feature_names: Any = None,
+    edge_values: bool = False,
     **options: Unpack[Options],
 ) -> NodeDataset | NodeInputs:
     """A dataset from a sparse matrix and arrays; without labels, a graph to predict on.
 
     adjacency : (N, N) SciPy sparse matrix or array, or a dense array. An entry that is not 0 is an
-                edge, and counts in both directions. Its value is not used.
+                edge, and counts in both directions. Its value is used if `edge_values` says so.
     features  : (N, F) numbers, dense or sparse; a frame's columns name the features.
     labels    : (N,) classes as numbers or names, where -1, NaN or None means that a node has none;
                 or (N, C) of 0 and 1, several labels a node.
     split     : (N,) of 0, 1, 2 and -1, or of `train`, `val`, `test` and None. By default 60, 20 and
                 20 per cent of the labelled nodes are drawn.
     node_ids, class_names, feature_names : what you call the nodes, the classes and the features.
+    edge_values : whether an entry's value is a feature of its edge; a direction that has no entry
+                takes that of its reverse.
     options   : multi_label (True: rows of 0 and 1 are several labels, False: one class; by default
                 as they look), self_loops (`keep`, `drop`, `add`), unflagged (nodes in no part:
                 `context` keeps them as neighbours, `drop`, `train`, `error`), nan (features that
-                are NaN: `error`, `zero`, `mean`), split_shares (per cent), split_seed.
+                are NaN: `error`, `zero`, `mean`), repeated_edges (what the values of entries that
+                are stored twice become: `error`, `sum`, `mean`, `max`, `first`), split_shares (per
+                cent), split_seed.
     The result's `notes` say what was dropped, assumed or drawn.
     Raises DataError, GraphError and SettingsError, each one line that names the argument.
 
@@ -50,6 +55,12 @@ def from_scipy(
     (10, 20, ('a', 'b'))
     """
     graph, notes = graph_of("from_scipy: adjacency", adjacency)
+    if edge_values:
+        entries = sparse.coo_array(adjacency)
+        stored = entries.data != 0
+        ends = (entries.col[stored], entries.row[stored])
+        graph = ArcList(*ends, graph.num_nodes, entries.data[stored][:, None].astype(np.float32))
+        notes = []
     return made(
         "from_scipy",
         graph,
@@ -59,6 +70,7 @@ def from_scipy(
         node_ids=node_ids,
         class_names=class_names,
         feature_names=feature_names,
+        edge_names=("value",) if edge_values else None,
         notes=notes,
         **options,
     )
@@ -99,9 +111,9 @@ def graph_of(
     return found, ["values of the matrix are not used: an entry is an edge"] if weighted else []
 
 
-def arcs_of_networkx(graph: Any) -> ArcList:
+def arcs_of_networkx(graph: Any, edge_attr: np.ndarray | None = None) -> ArcList:
     """The edges of a networkx graph, its nodes numbered in their own order."""
     row_of = {node: row for row, node in enumerate(graph.nodes)}
     ends = [(row_of[edge[0]], row_of[edge[1]]) for edge in graph.edges()]
     src, dst = np.array(ends, np.int64).reshape(-1, 2).T
-    return ArcList(src, dst, len(row_of))
+    return ArcList(src, dst, len(row_of), edge_attr)

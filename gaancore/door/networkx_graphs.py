@@ -1,10 +1,11 @@
 """A dataset from a networkx graph."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
 
+from gaancore.data.files.columns import encode_columns
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.door.make import Options, made
@@ -20,18 +21,21 @@ def from_networkx(
     split: Any = None,
     *,
     class_names: Any = None,
+    edge_attrs: Sequence[str] = (),
     **options: Unpack[Options],
 ) -> NodeDataset | NodeInputs:
     """A dataset from a networkx graph; without a label, a graph to predict on.
 
     graph    : Graph, DiGraph or a multigraph, of N nodes. Its node names become the node ids. Edges
-               count in both directions and once; their attributes are not used.
+               count in both directions and once.
     features : the name of a node attribute (a number or a vector), a list of such names, a mapping
                from node to vector, or (N, F) numbers in the order of `graph.nodes`.
     label    : the name of a node attribute, a mapping, or an array in that order. A value is the
                class of the node, a collection of the names of its labels, or None.
     split    : the same: `train`, `val`, `test` or None; by default 60, 20 and 20 per cent of the
                labelled nodes are drawn.
+    edge_attrs : names of attributes of edges that are their features: numbers, or text, of which
+               every different one is a feature of 0 and 1. Every edge must have them.
     class_names, options : as of `from_scipy`.
     The result's `notes` say what was dropped, assumed or drawn.
     Raises DataError and SettingsError, each one line that names the argument and the node.
@@ -53,20 +57,44 @@ def from_networkx(
     notes = []
     if graph.is_directed():
         notes.append("directed edges count in both directions")
-    if named := {name for *_, facts in graph.edges(data=True) for name in facts}:
-        notes.append(f"attributes of edges are not used: {', '.join(sorted(map(str, named)))}")
+    named = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
+    if unused := sorted(named - {*edge_attrs}):
+        notes.append(f"attributes of edges are not used: {', '.join(unused)}")
+    edge_names, numbers = _edge_attrs(where, graph, edge_attrs)
     return made(
         where,
-        arcs_of_networkx(graph),
+        arcs_of_networkx(graph, numbers),
         values,
         _of_nodes(where, "label", attributes, label, absent=None),
         _of_nodes(where, "split", attributes, split, absent=None),
         node_ids=name_array(f"{where}: graph", nodes),
         class_names=class_names,
         feature_names=_feature_names(features),
+        edge_names=edge_names,
         notes=notes,
         **options,
     )
+
+
+def _edge_attrs(
+    where: str, graph: Any, names: Sequence[str]
+) -> tuple[tuple[str, ...] | None, np.ndarray | None]:
+    """The names of the features of edges, and their numbers in the order of `graph.edges`."""
+    if not names:
+        return None, None
+    edges = list(graph.edges(data=True))
+    texts: dict[str, list[str]] = {name: [] for name in names}
+    for src, dst, facts in edges:
+        for name in names:
+            if name not in facts:
+                raise DataError(
+                    f"{where}: edge_attrs: the edge {src!r} - {dst!r} has no attribute {name!r}"
+                )
+            value = facts[name]
+            texts[name].append(str(int(value) if isinstance(value, bool | np.bool_) else value))
+    places = range(1, 1 + len(edges))
+    found, numbers, _ = encode_columns(f"{where}: edge_attrs", texts, places, "edge")
+    return found, numbers.astype(np.float32)
 
 
 def _features(where: str, attributes: dict[Any, dict[Any, Any]], given: Any) -> Any:

@@ -20,6 +20,8 @@ def load(
     label: str | None = None,
     split_column: str | int | None = None,
     features: str | None = None,
+    edge_features: str | None = None,
+    repeated_edges: str | None = None,
     split_shares: Sequence[float] | None = None,
     split_seed: int | None = None,
     graph: str | os.PathLike[str] | None = None,
@@ -55,6 +57,9 @@ def load(
     split_column : the column of the split, likewise, or the number of one of several.
     features     : of a graph: those of the `file`, or in their place `degree`, `ones` or
                    `spectral`; of traffic: the inputs beside the speed.
+    edge_features : features of edges, of two tables or an .npz: `auto` (all), `none`, or names with
+                   commas between.
+    repeated_edges : what they become where edges are merged: see `make_dataset`.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.
     graph, sensor_ids, start, graph_kind, null_value, channel, inputs : of traffic: see
@@ -81,6 +86,8 @@ def load(
         "label": label,
         "split_column": None if split_column is None else str(split_column),
         "features": features,
+        "edge_features": edge_features,
+        "repeated_edges": repeated_edges,
         "split_shares": split_shares,
         "split_seed": split_seed,
         "start": start,

@@ -1,5 +1,6 @@
 """Datasets from graphs whose arrays are tensors: PyTorch Geometric's Data and DGL's graphs."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -13,7 +14,7 @@ from gaancore.graph import ArcList
 
 
 def from_pyg(
-    data: Any, *, class_names: Any = None, **options: Unpack[Options]
+    data: Any, *, class_names: Any = None, edge_attr: bool = True, **options: Unpack[Options]
 ) -> NodeDataset | NodeInputs:
     """A dataset from a `torch_geometric.data.Data`; without `y`, a graph to predict on.
 
@@ -22,6 +23,8 @@ def from_pyg(
            (N, splits) the first; and `batch` (N,), the graph that each node is in. Without masks
            60, 20 and 20 per cent of the labelled nodes are drawn. Any object with these attributes
            will do; tensors may be on any device.
+    edge_attr : whether `edge_attr`, (E,) or (E, B), and `edge_weight` (E,), where the data have
+           them, are features of the edges.
     class_names, options : as of `from_scipy`.
     The result's `notes` say what was dropped, assumed or drawn.
     Raises DataError and SettingsError, each one line that names the attribute.
@@ -48,17 +51,20 @@ def from_pyg(
         raise DataError(f"{where}: edge_index: expected shape (2, E), got {ends.shape}")
     features = as_array(f"{where}: x", x)
     split, notes = _split(where, lambda name: getattr(data, name, None), len(features))
-    unused = [n for n in ("edge_attr", "edge_weight") if getattr(data, n, None) is not None]
-    if unused:
-        notes.append(f"not used: {', '.join(unused)}")
+    there = [n for n in ("edge_attr", "edge_weight") if getattr(data, n, None) is not None]
+    fields = {name: getattr(data, name) for name in there}
+    edge_names, numbers = _edge_features(where, fields if edge_attr else {}, ends.shape[1])
+    if there:
+        notes.append(f"{'features of edges' if edge_attr else 'not used'}: {', '.join(there)}")
     return made(
         where,
-        ArcList(ends[0], ends[1], len(features)),
+        ArcList(ends[0], ends[1], len(features), numbers),
         features,
         getattr(data, "y", None),
         split,
         graph_ids=getattr(data, "batch", None),
         class_names=class_names,
+        edge_names=edge_names,
         notes=notes,
         **options,
     )
@@ -69,6 +75,7 @@ def from_dgl(
     *,
     features: str = "feat",
     label: str = "label",
+    edge_features: Sequence[str] = (),
     class_names: Any = None,
     **options: Unpack[Options],
 ) -> NodeDataset | NodeInputs:
@@ -79,6 +86,7 @@ def from_dgl(
     label    : the name of (N,) classes, -1 or NaN for none, or (N, C) of 0 and 1. Masks are called
                `train_mask`, `val_mask` and `test_mask`; without them 60, 20 and 20 per cent of the
                labelled nodes are drawn.
+    edge_features : names in `edata` of (E,) or (E, B) numbers, the features of the edges.
     class_names, options : as of `from_scipy`.
     The result's `notes` say what was dropped, assumed or drawn.
     Raises DataError and SettingsError, each one line that names the field.
@@ -112,19 +120,45 @@ def from_dgl(
     known = {features, label, *MASKS, "_ID"}
     if others := [str(name) for name in fields if name not in known]:
         notes.append(f"not used: {', '.join(sorted(others))}")
+    of_edges = getattr(graph, "edata", {})
+    if lacking := [name for name in edge_features if name not in of_edges]:
+        has = ", ".join(map(str, of_edges)) or "nothing"
+        raise DataError(f"{where}: edge_features: edata has no {lacking[0]!r}; it has {has}")
+    fields_of_edges = {name: of_edges[name] for name in edge_features}
+    edge_names, numbers = _edge_features(where, fields_of_edges, src.size)
     batched = hasattr(graph, "batch_num_nodes")
     counts = as_array(f"{where}: graph", graph.batch_num_nodes() if batched else [])
     return made(
         where,
-        ArcList(src, dst, num_nodes),
+        ArcList(src, dst, num_nodes, numbers),
         fields[features],
         fields.get(label),
         split,
         graph_ids=np.repeat(np.arange(len(counts)), counts) if len(counts) > 1 else None,
         class_names=class_names,
+        edge_names=edge_names,
         notes=notes,
         **options,
     )
+
+
+def _edge_features(
+    where: str, fields: Mapping[str, Any], num_edges: int
+) -> tuple[tuple[str, ...] | None, np.ndarray | None]:
+    """The names and numbers (E, B) of the features of edges, from arrays (E,) or (E, B)."""
+    names: list[str] = []
+    parts: list[np.ndarray] = []
+    for name, values in fields.items():
+        array = as_array(f"{where}: {name}", values)
+        if array.ndim not in (1, 2) or len(array) != num_edges or array.dtype.kind not in "biuf":
+            raise DataError(
+                f"{where}: {name}: expected numbers ({num_edges},) or ({num_edges}, B), a row for "
+                f"each edge; got {array.dtype} {array.shape}"
+            )
+        parts.append(array.reshape(num_edges, -1).astype(np.float32))
+        width = parts[-1].shape[1]
+        names += [name] if array.ndim == 1 else [f"{name} {n}" for n in range(1, 1 + width)]
+    return (tuple(names), np.concatenate(parts, axis=1)) if parts else (None, None)
 
 
 def _split(where: str, find: Any, num_nodes: int) -> tuple[np.ndarray | None, list[str]]:

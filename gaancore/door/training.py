@@ -29,6 +29,7 @@ READING = (
     "unknown_edges",
     "label",
     "split_column",
+    "repeated_edges",
     "split_shares",
     "split_seed",
     "graph",

@@ -1,11 +1,12 @@
 """Arcs as a stream of chunks, so that a graph larger than memory can be put in order."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaancore.graph.checks import expect_ends, index_dtype, whole_number
+from gaancore.graph.checks import edge_rows, expect_ends, index_dtype, whole_number
 from gaancore.graph.csr import EDGES_AT_A_TIME, CSRGraph
 from gaancore.system.mapped import forget_pages
 
@@ -17,6 +18,7 @@ class ArcList:
     """The arcs src[e] -> dst[e] as a file lists them: in any order, repeats and loops included.
 
     src, dst : (E,) integers in 0..num_nodes-1; memory-mapped arrays are never read as a whole.
+    edge_attr : (E, B) floats, the features of each arc; None if they have none.
     Raises GraphError naming the first arc that leaves the graph, and says if ids look 1-based.
 
     >>> from gaancore.graph import ArcList
@@ -25,9 +27,12 @@ class ArcList:
     CSRGraph(num_nodes=3, num_edges=3)
     """
 
-    def __init__(self, src: ArrayLike, dst: ArrayLike, num_nodes: int) -> None:
+    def __init__(
+        self, src: ArrayLike, dst: ArrayLike, num_nodes: int, edge_attr: Any = None
+    ) -> None:
         self.num_nodes = whole_number("ArcList: num_nodes", num_nodes, 0)
         self.src, self.dst = expect_ends("ArcList", src, dst, self.num_nodes)
+        self.edge_attr = edge_rows("ArcList: edge_attr", edge_attr, self.src.size)
 
     @property
     def num_edges(self) -> int:
@@ -46,4 +51,5 @@ class ArcList:
 
     def to_csr(self) -> CSRGraph:
         """The same arcs in order, in memory; repeats are kept."""
-        return CSRGraph.from_edges(self.src, self.dst, self.num_nodes, duplicates="keep")
+        arcs = (self.src, self.dst, self.num_nodes)
+        return CSRGraph.from_edges(*arcs, duplicates="keep", edge_attr=self.edge_attr)

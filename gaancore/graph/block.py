@@ -2,14 +2,22 @@
 
 import copy
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gaancore.array import device_of, to_device
 from gaancore.errors import GraphError
-from gaancore.graph.checks import columns, integers, offsets, owned, read_only, whole_number
+from gaancore.graph.checks import (
+    columns,
+    edge_rows,
+    integers,
+    offsets,
+    owned,
+    read_only,
+    whole_number,
+)
 from gaancore.graph.counting_sort import counting_sort
 from gaancore.graph.hash_set import merge_ids
 
@@ -44,6 +52,9 @@ class Block:
     indptr  : (num_dst + 1,) int64.
     indices : (E,) int32, 0 <= indices < num_src.
     src_ids : (num_src,) int64, the original node id of each source; 0, 1, 2, ... if not given.
+    edge_ids : (E,) int64, which entry of the graph each edge is; None if the graph's edges have no
+              features and nobody asked.
+    edge_attr : (E, B) floats, the features of each edge; None if edges have none.
 
     The arrays are checked once, here, and read-only from then on. Arrays that are writeable, and
     read-only views of such, are copied. Raises GraphError if they are not such a matrix, naming the
@@ -62,6 +73,9 @@ class Block:
         indices: ArrayLike,
         num_src: int,
         src_ids: ArrayLike | None = None,
+        *,
+        edge_ids: ArrayLike | None = None,
+        edge_attr: Any = None,
     ) -> None:
         num_src = whole_number("Block: num_src", num_src, 0)
         _expect_countable(num_src)
@@ -77,6 +91,14 @@ class Block:
         self.src_ids = owned(integers("Block: src_ids", src_ids), np.int64)
         if self.src_ids.size != num_src:
             raise GraphError(f"Block: src_ids: expected {num_src} ids, got {self.src_ids.size}")
+        self.edge_ids: np.ndarray | None = None
+        if edge_ids is not None:
+            self.edge_ids = owned(integers("Block: edge_ids", edge_ids), np.int64)
+            if self.edge_ids.size != self.num_edges:
+                raise GraphError(
+                    f"Block: edge_ids: expected {self.num_edges} ids, got {self.edge_ids.size}"
+                )
+        self.edge_attr = edge_rows("Block: edge_attr", edge_attr, self.num_edges)
 
     @classmethod
     def from_neighbours(
@@ -87,6 +109,8 @@ class Block:
         num_nodes: int,
         *,
         merge: bool = True,
+        edge_ids: np.ndarray | None = None,
+        edge_attr: Any = None,
     ) -> "Block":
         """The block in which destination dst_ids[i] gathers neighbours[indptr[i]:indptr[i + 1]].
 
@@ -101,7 +125,8 @@ class Block:
         else:
             src_ids = np.concatenate([dst_ids, neighbours])
             indices = np.arange(dst_ids.size, src_ids.size, dtype=np.int32)
-        return cls(indptr, read_only(indices), src_ids.size, read_only(src_ids))
+        edges = {"edge_ids": edge_ids, "edge_attr": edge_attr}
+        return cls(indptr, read_only(indices), src_ids.size, read_only(src_ids), **edges)
 
     @property
     def num_dst(self) -> int:
@@ -115,6 +140,20 @@ class Block:
     def num_edges(self) -> int:
         return self.indices.size
 
+    @property
+    def edge_dim(self) -> int:
+        """B, how many features an edge has; 0 without any."""
+        return 0 if self.edge_attr is None else self.edge_attr.shape[1]
+
+    def with_edge_attr(self, edge_attr: Any) -> "Block":
+        """The same block whose edges have the features `edge_attr`, (E, B), or None.
+
+        A Tensor is kept as it is, so that gradients can reach it.
+        """
+        other = copy.copy(self)
+        other.edge_attr = edge_rows("Block: edge_attr", edge_attr, self.num_edges)
+        return other
+
     @cached_property
     def transpose(self) -> Transpose:
         """The same edges grouped by source (a stable counting sort, done on first use)."""
@@ -126,7 +165,7 @@ class Block:
         return Transpose(read_only(indptr), read_only(rows[edge_ids]), read_only(edge_ids))
 
     def to(self, device: str) -> "Block":
-        """The block with indptr and indices on `device` (see to_device).
+        """The block with indptr, indices and edge_attr on `device` (see to_device).
 
         The transpose goes along if it is made already; else it is made on the host, and follows,
         when a gradient asks for it. src_ids stay: they say which rows to fetch on the host.
@@ -137,6 +176,8 @@ class Block:
         there = copy.copy(host)
         there._host = host
         there.indptr, there.indices = (to_device(x, device) for x in (host.indptr, host.indices))
+        if host.edge_attr is not None:
+            there.edge_attr = to_device(host.edge_attr, device)
         if vars(there).pop("transpose", None) is not None:
             _ = there.transpose
         return there

@@ -6,6 +6,7 @@
 import mmap
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,6 +115,25 @@ def columns(
             f"{what}[{bad}] (row {row}): {indices[bad]} is out of range, expected {_span(count)}"
         )
     return owned(indices, dtype)
+
+
+def edge_rows(what: str, edge_attr: Any, num_edges: int) -> Any:
+    """`edge_attr` as an owned float array (num_edges, B), float64 kept, all others float32.
+
+    What is no array or list, but has a shape and gives rows for edge ids, is kept as it is.
+    """
+    if edge_attr is None:
+        return None
+    if isinstance(edge_attr, np.ndarray | list | tuple):
+        array = np.asarray(edge_attr)
+        if array.dtype.kind not in "biuf":
+            raise GraphError(f"{what}: expected numbers, got dtype {array.dtype}")
+        edge_attr = owned(array, np.float64 if array.dtype == np.float64 else np.float32)
+    if len(edge_attr.shape) != 2 or edge_attr.shape[0] != num_edges:
+        raise GraphError(
+            f"{what}: expected ({num_edges}, B), a row for each edge, got {edge_attr.shape}"
+        )
+    return edge_attr
 
 
 def node_ids(what: str, nodes: ArrayLike, num_nodes: int, *, repeats: bool = False) -> np.ndarray:

@@ -26,6 +26,13 @@ def sorted_rows(src: np.ndarray, dst: np.ndarray, num_nodes: int) -> tuple[np.nd
     return _group_rows(starts, targets, num_nodes)
 
 
+def sorted_order(src: np.ndarray, dst: np.ndarray, num_nodes: int) -> np.ndarray:
+    """Which arc each entry of `sorted_rows` is, (E,); equal arcs in the order they came."""
+    _, by_source = counting_sort(src, num_nodes)
+    _, by_target = counting_sort(dst[by_source], num_nodes)
+    return by_source[by_target]
+
+
 @jit
 def _group_positions(keys: np.ndarray, num_keys: int, order: np.ndarray) -> np.ndarray:
     """indptr; the positions of the keys, by key, go to `order`."""

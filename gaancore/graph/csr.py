@@ -1,6 +1,7 @@
 """A directed graph in compressed sparse rows: row i lists the sources of the edges into node i."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -13,6 +14,7 @@ from gaancore.graph.block import Block
 from gaancore.graph.checks import (
     columns,
     edge_ends,
+    edge_rows,
     index_dtype,
     integers,
     node_ids,
@@ -20,13 +22,22 @@ from gaancore.graph.checks import (
     read_only,
     whole_number,
 )
-from gaancore.graph.counting_sort import sorted_rows
+from gaancore.graph.counting_sort import sorted_order, sorted_rows
 from gaancore.graph.ordered_rows import (
+    Reduction,
     count_inside,
     count_loops_and_repeats,
     fill_inside,
+    merge_repeats,
+    one_below_another,
+    places_inside,
+    places_of_rows,
     rows_are_symmetric,
     rows_ascend,
+    rows_both_ways,
+    rows_of_all,
+    rows_with_loops,
+    runs_of_rows,
     some_rows,
 )
 from gaancore.system.mapped import forget_pages, room_for_part
@@ -43,10 +54,10 @@ class CSRGraph:
     indptr  : (N + 1,) int64; node i gathers from indices[indptr[i]:indptr[i + 1]].
     indices : (E,) int32 while N < 2^31, else int64; ascending within a row. Two equal entries are
               two edges: both are sampled, and both weigh in a softmax.
+    edge_attr : (E, B) floats, the features of each entry, or what gives such rows for positions.
 
     Rows that are not ascending are sorted. The arrays are checked once, here, and read-only from
-    then on. Arrays that are writeable, and read-only views of such, are copied; other read-only
-    ones (memory-mapped, say) are shared.
+    then on. Those that are writeable, and views of such, are copied; others (mapped, say) are not.
     Raises GraphError, naming the first wrong entry, if indptr does not rise from 0 to E, an index
     is not a node, a dtype is not integer, or there are not num_nodes rows.
 
@@ -56,7 +67,12 @@ class CSRGraph:
     ([0, 2, 1], [0, 2, 1])
     """
 
-    def __init__(self, indptr: ArrayLike, indices: ArrayLike, num_nodes: int | None = None) -> None:
+    edge_attr: Any = None
+
+    def __init__(
+        self, indptr: ArrayLike, indices: ArrayLike, num_nodes: int | None = None, *,
+        edge_attr: Any = None,
+    ) -> None:  # fmt: skip
         entries = integers("CSRGraph: indices", indices)
         self.indptr = offsets("CSRGraph: indptr", indptr, entries.size)
         if num_nodes is not None and num_nodes != self.num_nodes:
@@ -65,37 +81,54 @@ class CSRGraph:
             )
         dtype = index_dtype(self.num_nodes)
         self.indices = columns("CSRGraph: indices", entries, self.indptr, self.num_nodes, dtype)
+        self.edge_attr = edge_rows("CSRGraph: edge_attr", edge_attr, self.num_edges)
         if not rows_ascend(self.indptr, self.indices):
-            _, indices = sorted_rows(*self.edges(), self.num_nodes)
+            src, dst = self.edges()
+            _, indices = sorted_rows(src, dst, self.num_nodes)
+            if edge_attr is not None:
+                self.edge_attr = read_only(self.edge_attr[sorted_order(src, dst, self.num_nodes)])
             self.indices = read_only(indices)
         forget_pages(self.indices)
 
     @classmethod
     def from_edges(
-        cls, src: ArrayLike, dst: ArrayLike, num_nodes: int, *, duplicates: Duplicates
-    ) -> "CSRGraph":
+        cls, src: ArrayLike, dst: ArrayLike, num_nodes: int, *, duplicates: Duplicates,
+        edge_attr: Any = None, reduce: Reduction | None = None,
+    ) -> "CSRGraph":  # fmt: skip
         """The graph with edges src[e] -> dst[e], in any order.
 
         src, dst   : (E,) integers in 0..num_nodes-1.
         num_nodes  : also counts nodes that no edge touches; it is never guessed from the edges.
         duplicates : "merge" makes equal edges one (see num_edges), "keep" leaves them apart.
-        Raises GraphError naming the first edge that leaves the graph, and says if ids look 1-based.
+        edge_attr  : (E, B) floats, the features of each edge.
+        reduce     : what the features of edges that are merged become: their "sum", "mean" or
+                     "max", or those of the "first" of them in the order given.
+        Raises GraphError naming the first edge that leaves the graph, and says if ids look 1-based;
+        and if edges with features are merged and `reduce` does not say how.
+
+        >>> merge = {"duplicates": "merge", "reduce": "sum"}  # 1 -> 0 is given twice
+        >>> graph = CSRGraph.from_edges([1, 0, 1], [0, 1, 0], 2, edge_attr=[[1], [5], [2]], **merge)
+        >>> graph.indices.tolist(), graph.edge_attr.tolist()
+        ([1, 0], [[3.0], [5.0]])
         """
         num_nodes = whole_number("from_edges: num_nodes", num_nodes, 0)
         if duplicates not in get_args(Duplicates):
             raise GraphError(f"from_edges: duplicates: expected merge or keep, got {duplicates!r}")
         src, dst = edge_ends("from_edges", src, dst, num_nodes)
         indptr, indices = sorted_rows(src, dst, num_nodes)
+        rows = edge_rows("from_edges: edge_attr", edge_attr, src.size)
+        if rows is not None:
+            rows = read_only(rows[sorted_order(src, dst, num_nodes)])
         if duplicates == "merge":
-            indptr, indices = _without_repeats(indptr, indices)
-        return cls(read_only(indptr), read_only(indices))
+            indptr, indices, rows = merge_repeats(indptr, indices, rows, reduce)
+        return cls(read_only(indptr), read_only(indices), edge_attr=rows)
 
     @classmethod
     def from_scipy(cls, matrix: Any, *, duplicates: Duplicates) -> "CSRGraph":
         """The graph of a square SciPy sparse matrix or array: A[i, j] != 0 is an edge j -> i.
 
-        Values are otherwise ignored. Stored zeros are no edges; entries that are stored twice are
-        duplicates, not summed. Raises GraphError if the matrix is not sparse or not square.
+        Values are otherwise ignored. Stored zeros are no edges; entries stored twice are
+        duplicates, not summed. Raises GraphError if it is not sparse or not square.
         """
         if not sparse.issparse(matrix):
             raise GraphError(f"from_scipy: expected a sparse matrix, got {type(matrix).__name__}")
@@ -110,18 +143,16 @@ class CSRGraph:
     @classmethod
     def disjoint_union(cls, graphs: Sequence["CSRGraph"]) -> "CSRGraph":
         """All graphs side by side, without edges between them; ids continue from graph to graph."""
-        nodes = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
-        edges = np.cumsum([0, *(graph.num_edges for graph in graphs)])
-        dtype = index_dtype(int(nodes[-1]))
-        indptr = [graph.indptr[1:] + start for graph, start in zip(graphs, edges[:-1], strict=True)]
-        indices = [
-            graph.indices.astype(dtype) + start.astype(dtype)
-            for graph, start in zip(graphs, nodes[:-1], strict=True)
-        ]
-        return cls(
-            read_only(np.concatenate([np.zeros(1, np.int64), *indptr])),
-            read_only(np.concatenate([np.zeros(0, dtype), *indices])),
-        )
+        dtype = index_dtype(sum(graph.num_nodes for graph in graphs))
+        indptr, indices = one_below_another([(g.indptr, g.indices) for g in graphs], dtype)
+        rows = rows_of_all([graph.edge_attr for graph in graphs])
+        return cls(read_only(indptr), read_only(indices), edge_attr=rows)
+
+    def with_edge_attr(self, edge_attr: Any) -> "CSRGraph":
+        """The same graph, its arrays shared, whose entries have the features `edge_attr`."""
+        other = copy(self)
+        other.edge_attr = edge_rows("CSRGraph: edge_attr", edge_attr, self.num_edges)
+        return other
 
     @property
     def num_nodes(self) -> int:
@@ -130,6 +161,17 @@ class CSRGraph:
     @property
     def num_edges(self) -> int:
         return self.indices.size
+
+    @property
+    def edge_dim(self) -> int:
+        """B, how many features an edge has; 0 without any."""
+        return 0 if self.edge_attr is None else self.edge_attr.shape[1]
+
+    def of_edges(self, entries: np.ndarray, ids: bool = False) -> dict[str, Any]:
+        """What a Block is told of its edges, which are `entries`; `ids`: also without features."""
+        if self.edge_attr is None:
+            return {"edge_ids": read_only(entries)} if ids else {}
+        return {"edge_ids": read_only(entries), "edge_attr": read_only(self.edge_attr[entries])}
 
     @property
     def degrees(self) -> np.ndarray:
@@ -155,39 +197,51 @@ class CSRGraph:
 
     def edge_chunks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The same in chunks, runs of rows with about EDGES_AT_A_TIME edges (or one row) each."""
-        stops = self.indptr[1:]
-        row = 0
-        while row < self.num_nodes:
-            most = self.indptr[row] + EDGES_AT_A_TIME
-            stop = max(row + 1, int(np.searchsorted(stops, most, side="right")))
+        for row, stop in runs_of_rows(self.indptr, EDGES_AT_A_TIME):
             rows = np.arange(row, stop, dtype=self.indices.dtype)
             src = self.indices[self.indptr[row] : self.indptr[stop]]
             yield src, np.repeat(rows, np.diff(self.indptr[row : stop + 1]))
-            row = stop
 
     def to_csr(self) -> "CSRGraph":
         """The graph itself; an ArcList has to put its arcs in order."""
         return self
 
     def transpose(self) -> "CSRGraph":
-        """Every edge reversed."""
+        """Every edge reversed, with its features."""
         src, dst = self.edges()
-        return CSRGraph.from_edges(dst, src, self.num_nodes, duplicates="keep")
+        arcs = (dst, src, self.num_nodes)
+        return CSRGraph.from_edges(*arcs, duplicates="keep", edge_attr=self.edge_attr)
 
-    def undirected(self) -> "CSRGraph":
-        """Both directions of every edge, each of them once; a self-loop once."""
-        if self.is_symmetric() and not self.num_repeats:
+    def undirected(self, *, reduce: Reduction | None = None, direction: bool = False) -> "CSRGraph":
+        """Both directions of every edge, each of them once; a self-loop once.
+
+        A direction that is stored keeps its own features, another takes those of its reverse.
+        Repeats of an arc are merged as `reduce` says (see from_edges).
+        direction : one more feature, 1 on the arcs that are stored and 0 on those that are added.
+        """
+        if direction and self.edge_attr is None:
+            raise GraphError("undirected: direction: the edges have no features to add it to")
+        if not direction and self.is_symmetric() and not self.num_repeats:
             return self
         src, dst = self.edges()
-        both_src, both_dst = np.concatenate([src, dst]), np.concatenate([dst, src])
-        return CSRGraph.from_edges(both_src, both_dst, self.num_nodes, duplicates="merge")
+        if self.edge_attr is not None and self.num_repeats:
+            merge = {"duplicates": "merge", "edge_attr": self.edge_attr, "reduce": reduce}
+            once = CSRGraph.from_edges(src, dst, self.num_nodes, **merge)
+            return once.undirected(direction=direction)
+        arcs = (np.concatenate([src, dst]), np.concatenate([dst, src]), self.num_nodes)
+        rows = rows_both_ways(self.edge_attr, direction)
+        # equal arcs stay in the order given: what is stored comes before what is added
+        return CSRGraph.from_edges(*arcs, duplicates="merge", edge_attr=rows, reduce="first")
 
     def is_symmetric(self) -> bool:
-        """Whether every edge has its reverse, equally often."""
+        """Whether every edge has its reverse, equally often; features are not looked at."""
         return rows_are_symmetric(self.indptr, self.indices)
 
     def self_loops(self, mode: SelfLoops) -> "CSRGraph":
-        """`keep` changes nothing, `drop` removes all loops, `add` gives each node exactly one."""
+        """`keep` changes nothing, `drop` removes all loops, `add` gives each node exactly one.
+
+        A loop that is added has the mean features of all edges, one that was there its own.
+        """
         if mode not in get_args(SelfLoops):
             raise GraphError(f"self_loops: expected keep, drop or add, got {mode!r}")
         if mode == "keep" or (mode == "drop" and not self.num_self_loops):
@@ -195,8 +249,10 @@ class CSRGraph:
         src, dst = self.edges()
         proper = src != dst
         loops = np.arange(self.num_nodes if mode == "add" else 0, dtype=src.dtype)
+        rows = rows_with_loops(self.edge_attr, src, proper, loops.size)
         src, dst = np.concatenate([src[proper], loops]), np.concatenate([dst[proper], loops])
-        return CSRGraph.from_edges(src, dst, self.num_nodes, duplicates="keep")
+        arcs = (src, dst, self.num_nodes)
+        return CSRGraph.from_edges(*arcs, duplicates="keep", edge_attr=rows)
 
     def induced_subgraph(self, nodes: ArrayLike) -> "CSRGraph":
         """The given nodes, renumbered 0, 1, ... in their order, and the edges among them.
@@ -206,10 +262,14 @@ class CSRGraph:
         ids = node_ids("induced_subgraph: nodes", nodes, self.num_nodes)
         new_id = np.full(self.num_nodes, -1, self.indices.dtype)
         new_id[ids] = np.arange(ids.size)
-        indptr = count_inside(self.indptr, self.indices, ids, new_id)
+        inside = (self.indptr, self.indices, ids, new_id)
+        indptr = count_inside(*inside)
         indices = room_for_part(self.indices, int(indptr[-1]))
-        fill_inside(self.indptr, self.indices, ids, new_id, indices)
-        return CSRGraph(read_only(indptr), read_only(indices))
+        fill_inside(*inside, indices)
+        rows = self.edge_attr
+        if rows is not None:
+            rows = read_only(rows[places_inside(*inside, int(indptr[-1]))])
+        return CSRGraph(read_only(indptr), read_only(indices), edge_attr=rows)
 
     def connected_components(self) -> np.ndarray:
         """(N,) int64: the component of each node, edges both ways, numbered by lowest node."""
@@ -221,7 +281,8 @@ class CSRGraph:
 
     def full_block(self) -> Block:
         """The whole graph as one block: every node is a destination and keeps its id."""
-        return Block(self.indptr, self.indices, self.num_nodes)
+        edges = self.of_edges(np.arange(self.num_edges)) if self.edge_dim else {}
+        return Block(self.indptr, self.indices, self.num_nodes, **edges)
 
     def block_of(self, dst_ids: ArrayLike) -> Block:
         """The given nodes with their whole neighbourhoods.
@@ -231,16 +292,9 @@ class CSRGraph:
         """
         ids = node_ids("block_of: dst_ids", dst_ids, self.num_nodes)
         indptr, neighbours = some_rows(self.indptr, self.indices, ids)
-        return Block.from_neighbours(ids, read_only(indptr), read_only(neighbours), self.num_nodes)
+        edges = self.of_edges(places_of_rows(self.indptr, ids)) if self.edge_dim else {}
+        given = (ids, read_only(indptr), read_only(neighbours), self.num_nodes)
+        return Block.from_neighbours(*given, **edges)
 
     def __repr__(self) -> str:
         return f"CSRGraph(num_nodes={self.num_nodes}, num_edges={self.num_edges})"
-
-
-def _without_repeats(indptr: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same rows, ascending, with equal neighbours merged."""
-    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-    new = np.ones(indices.size, bool)
-    new[1:] = (indices[1:] != indices[:-1]) | (rows[1:] != rows[:-1])
-    merged = np.searchsorted(rows[new], np.arange(indptr.size))
-    return read_only(merged), read_only(indices[new])

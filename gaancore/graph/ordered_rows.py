@@ -1,8 +1,14 @@
 """Loops over the rows of a graph that need no memory beyond their result and a number per node."""
 
+from collections.abc import Iterator, Sequence
+from typing import Literal, cast, get_args
+
 import numpy as np
 
+from gaancore.errors import GraphError
 from gaancore.system.jit import jit
+
+Reduction = Literal["sum", "mean", "max", "first"]  # of the features of equal edges
 
 
 @jit
@@ -19,6 +25,20 @@ def some_rows(
         for e in range(starts[i], starts[i + 1]):
             entries[e] = indices[e + shift]
     return starts, entries
+
+
+@jit
+def places_of_rows(indptr: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The positions of the entries of the given rows, one row after the other: (n,) int64."""
+    count = 0
+    for row in rows:
+        count += indptr[row + 1] - indptr[row]
+    places, at = np.empty(count, np.int64), 0
+    for row in rows:
+        for e in range(indptr[row], indptr[row + 1]):
+            places[at] = e
+            at += 1
+    return places
 
 
 @jit
@@ -89,3 +109,113 @@ def fill_inside(
             if new_id[indices[e]] >= 0:
                 neighbours[place] = new_id[indices[e]]
                 place += 1
+
+
+@jit
+def places_inside(
+    indptr: np.ndarray, indices: np.ndarray, ids: np.ndarray, new_id: np.ndarray, count: int
+) -> np.ndarray:
+    """The positions of the `count` entries that `count_inside` counted, row after row."""
+    places, at = np.empty(count, np.int64), 0
+    for row in range(len(ids)):
+        for e in range(indptr[ids[row]], indptr[ids[row] + 1]):
+            if new_id[indices[e]] >= 0:
+                places[at] = e
+                at += 1
+    return places
+
+
+def runs_of_rows(indptr: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """(row, stop) of consecutive runs of rows with about `most` entries (or one row) each."""
+    row = 0
+    while row < indptr.size - 1:
+        enough = np.searchsorted(indptr[1:], indptr[row] + most, side="right")
+        stop = max(row + 1, int(enough))
+        yield row, stop
+        row = stop
+
+
+def one_below_another(
+    parts: Sequence[tuple[np.ndarray, np.ndarray]], dtype: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """indptr and indices of all parts, (indptr, indices) each; the ids of rows go on."""
+    rows = np.cumsum([0, *(indptr.size - 1 for indptr, _ in parts)])
+    entries = np.cumsum([0, *(indices.size for _, indices in parts)])
+    stops = [indptr[1:] + start for (indptr, _), start in zip(parts, entries[:-1], strict=True)]
+    ids = [
+        indices.astype(dtype) + dtype(start)
+        for (_, indices), start in zip(parts, rows[:-1], strict=True)
+    ]
+    return (
+        np.concatenate([np.zeros(1, np.int64), *stops]),
+        np.concatenate([np.zeros(0, dtype), *ids]),
+    )
+
+
+# ---- features of edges, a row for each entry --------------------------------------------------
+
+
+def merge_repeats(
+    indptr: np.ndarray, indices: np.ndarray, attr: np.ndarray | None, how: Reduction | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The same rows, ascending, with equal neighbours merged, and their features."""
+    rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+    new = np.ones(indices.size, bool)
+    new[1:] = (indices[1:] != indices[:-1]) | (rows[1:] != rows[:-1])
+    merged = np.searchsorted(rows[new], np.arange(indptr.size))
+    if attr is not None and (repeats := int(indices.size - new.sum())):
+        if how not in get_args(Reduction):
+            raise GraphError(
+                f"from_edges: reduce: {repeats:,} edges repeat another one and have features: "
+                f"expected one of {', '.join(get_args(Reduction))}, got {how!r}"
+            )
+        attr = _reduce_runs(attr, np.flatnonzero(new), cast(Reduction, how))
+    return merged, indices[new], attr
+
+
+def _reduce_runs(values: np.ndarray, starts: np.ndarray, how: Reduction) -> np.ndarray:
+    """One row for each run values[starts[r]:starts[r + 1]] of rows; sums are made in float64."""
+    if how == "first":
+        return values[starts]
+    if how == "max":
+        return np.maximum.reduceat(values, starts, axis=0)
+    sums = np.add.reduceat(values, starts, axis=0, dtype=np.float64)
+    if how == "mean":
+        sums /= np.diff(starts, append=len(values))[:, None]
+    return sums.astype(values.dtype)
+
+
+def rows_both_ways(attr: np.ndarray | None, direction: bool) -> np.ndarray | None:
+    """The features of all arcs, then of their reverses; with `direction` one more: 1, then 0."""
+    if attr is None:
+        return None
+    rows = np.concatenate([attr, attr])
+    if not direction:
+        return rows
+    return np.column_stack([rows, np.repeat(np.array([1, 0], rows.dtype), len(attr))])
+
+
+def rows_with_loops(
+    attr: np.ndarray | None, src: np.ndarray, proper: np.ndarray, num_loops: int
+) -> np.ndarray | None:
+    """The features of the `proper` arcs, and then of a loop at each node 0 .. num_loops - 1: those
+    of the first that is there, else the mean of all arcs.
+    """
+    if attr is None:
+        return None
+    loops = np.zeros((num_loops, attr.shape[1]), attr.dtype)
+    if num_loops and len(attr):
+        loops[:] = attr.mean(axis=0, dtype=np.float64)
+        there = np.flatnonzero(~proper)[::-1]  # of several, the first is written last
+        loops[src[there]] = attr[there]
+    return np.concatenate([attr[proper], loops])
+
+
+def rows_of_all(attrs: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """The features of the arcs of several graphs, one graph after the other."""
+    given = [attr for attr in attrs if attr is not None]
+    if not given:
+        return None
+    if len(given) < len(attrs):
+        raise GraphError("disjoint_union: some graphs have edge_attr and others have none")
+    return np.concatenate(given)

@@ -18,7 +18,13 @@ from gaancore.system.jit import jit
 
 
 def sample_blocks(
-    graph: CSRGraph, seeds: ArrayLike, fanouts: Sequence[int], *, seed: int, merge: bool = True
+    graph: CSRGraph,
+    seeds: ArrayLike,
+    fanouts: Sequence[int],
+    *,
+    seed: int,
+    merge: bool = True,
+    edge_ids: bool = False,
 ) -> list[Block]:
     """The blocks an L-layer model needs for `seeds`, in the order in which it applies them.
 
@@ -33,6 +39,8 @@ def sample_blocks(
               any number of threads, and other subsets for another seed.
     merge   : False keeps every neighbour drawn as a source of its own, so that
               |B_{l+1}| = |B_l| + draws; seeds may repeat then.
+    edge_ids : whether a block says which of the graph's entries its edges are. One whose graph has
+              edge_attr always does, and has the features of its own edges.
     Returns L blocks. The last one's destinations are the seeds; blocks[i].src_ids starts with its
     destinations, which are blocks[i + 1].src_ids; blocks[0].src_ids are the feature rows to fetch.
     A row taken whole keeps CSR order, any other the order in which Floyd's algorithm draws.
@@ -53,9 +61,13 @@ def sample_blocks(
         dst_ids = _distinct(dst_ids)
     blocks = []
     for step, fanout in enumerate(counts):
-        indptr, neighbours = _neighbours(graph, dst_ids, fanout, key, step)
+        indptr, entries = _entries(graph, dst_ids, fanout, key, step)
+        neighbours = read_only(_fetch(graph.indices, entries))
+        edges = graph.of_edges(entries, ids=edge_ids)
         blocks.append(
-            Block.from_neighbours(dst_ids, indptr, neighbours, graph.num_nodes, merge=merge)
+            Block.from_neighbours(
+                dst_ids, indptr, neighbours, graph.num_nodes, merge=merge, **edges
+            )
         )
         dst_ids = blocks[-1].src_ids
     return blocks[::-1]
@@ -80,7 +92,12 @@ def drop_edges(block: Block, rate: float, *, seed: int) -> Block:
     kept = np.random.default_rng(seed).random(block.num_edges, np.float32) >= rate
     before = np.concatenate([[0], np.cumsum(kept)])
     indptr = read_only(before[block.indptr])
-    return Block(indptr, read_only(block.indices[kept]), block.num_src, block.src_ids)
+    of_edges = {
+        name: None if rows is None else rows[kept]
+        for name, rows in (("edge_ids", block.edge_ids), ("edge_attr", block.edge_attr))
+    }
+    indices = read_only(block.indices[kept])
+    return Block(indptr, indices, block.num_src, block.src_ids, **of_edges)
 
 
 def _distinct(seeds: np.ndarray) -> np.ndarray:
@@ -93,10 +110,10 @@ def _distinct(seeds: np.ndarray) -> np.ndarray:
     return read_only(distinct)
 
 
-def _neighbours(
+def _entries(
     graph: CSRGraph, dst_ids: np.ndarray, fanout: int, key: np.uint64, step: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """indptr and node ids of the neighbours drawn for each destination.
+    """indptr, and the positions in the graph's indices, of the edges drawn for each destination.
 
     One thread draws a whole batch, because two do better on two batches (see
     training/prefetch.py). It draws first and fetches after: fetches that wait only for memory
@@ -107,7 +124,7 @@ def _neighbours(
     if largest > LOW:
         raise GraphError(f"sample_blocks: a node has {largest} neighbours, more than 2^32 - 1")
     edges = _draw(graph.indptr, dst_ids, indptr, most, key, step)
-    return read_only(indptr), read_only(_fetch(graph.indices, edges))
+    return read_only(indptr), edges
 
 
 @jit

@@ -4,7 +4,8 @@ A *segment* is a row of a CSR block: the edges `indptr[i] <= e < indptr[i + 1]` 
 node i; edge e comes from source row `indices[e]`. The transposed block has a row for each source:
 `t_indptr, t_indices` (destinations, ascending) and `t_edge_ids` (the positions e of its edges).
 
-    N destinations, S sources, E edges, K heads, A key width, D value width, F features
+    N destinations, S sources, E edges, K heads, A key width, D value width, F features,
+    B features of an edge
     indptr (N+1,) int64     indices (E,) int32      t_edge_ids (E,) int32 or int64
     floats: float32 or float64, all of one kind, C-contiguous
 
@@ -27,6 +28,25 @@ attention_forward(queries (N,K,A), keys (S,K,A), values (S,K,D), indptr, indices
     softmax(scale * edge_dot), dropout of the weights at `rate`, weighted_sum, in one pass
 attention_backward(grad (N,K,D), out, saved, scale, rate, seed, indptr, indices, t_indptr,
                    t_indices, t_edge_ids) -> grad_queries, grad_keys, grad_values
+feature_dot(queries (N,B,K), edges (E,B), indptr) -> (E,K)
+    out[e,k] = sum_b queries[i,b,k] * edges[e,b]: what the features of edges add to their scores
+feature_sum(weights (E,K), edges (E,B), indptr) -> (N,B,K)
+    out[i,b,k] = sum_e weights[e,k] * edges[e,b]: the adjoint of feature_dot in the queries; that in
+    the edges is feature_dot of queries with axes 1 and 2 exchanged, and of the gradient
+edge_sum_forward(weights (E,K), values (S,K,D), edges (E,B), projection (B,K,D), slope, indptr,
+                 indices) -> (N,K,D)
+    out[i,k] = sum_e weights[e,k] * leaky_relu(values[j,k] + edges[e] @ projection[:,k]), j the
+    source of e: a weighted sum of values that no array holds for each edge
+edge_sum_backward(grad (N,K,D), weights, values, edges, projection, slope, needed, indptr, indices,
+                  t_indptr, t_indices, t_edge_ids)
+    -> grad_weights, grad_values, grad_projection, grad_edges
+    needed: whether grad_edges is; if not, it is None, and is not made
+edge_max_forward(values (S,F), edges (E,B), projection (B,F), indptr, indices)
+    -> out (N,F), places (N,F) int32
+    out[i,f] = max_e of (values[j] + edges[e] @ projection)[f]; places: which edge of the row, from
+    0 on, is the first that has it; -1 if there is none
+edge_max_backward(grad (N,F), places, edges, projection, needed, indptr, indices, t_indptr,
+                  t_indices, t_edge_ids) -> grad_values, grad_projection, grad_edges
 scale_heads_forward(heads (N,K,D), gates (N,K)) -> heads * gates, each head by its own number
 scale_heads_backward(grad (N,K,D), heads, gates) -> grad_heads (N,K,D), grad_gates (N,K)
 gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h (all (N,D)), slope) -> out (N,D), saved
@@ -91,6 +111,27 @@ and source 2 have none.
 [[[3.0, 3.0]], [[0.0, 0.0]], [[0.0, 0.0]]]
 [[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]]
 [[[0.5, 1.0]], [[3.5, 5.0]], [[0.0, 0.0]]]
+>>> edges, projection = np.array([[1.0], [2], [3]]), np.array([[[1.0, -9]]])
+>>> queries = np.array([[[2.0]], [[5]], [[7]]])
+>>> show(kernels.feature_dot(queries, edges, indptr), kernels.feature_sum(weights, edges, indptr))
+[[2.0], [4.0], [15.0]]
+[[[1.75]], [[3.0]], [[0.0]]]
+>>> given = (weights, values, edges, projection, 0.5)  # values [2, -3.5], [5, -7], [6, -11.5]
+>>> out = kernels.edge_sum_forward(*given, indptr, indices)
+>>> show(out, *kernels.edge_sum_backward(values, *given, True, *links))
+[[[4.25, -6.125]], [[6.0, -11.5]], [[0.0, 0.0]]]
+[[-5.0], [-9.0], [-28.0]]
+[[[0.25, 0.25]], [[3.75, 2.75]], [[0.0, 0.0]]]
+[[[10.75, 7.75]]]
+[[-2.0], [-6.0], [-15.0]]
+>>> given = (edges, projection[:, 0])
+>>> out, places = kernels.edge_max_forward(x, *given, indptr, indices)
+>>> show(out, places, *kernels.edge_max_backward(x, places, *given, True, *links))
+[[5.0, -7.0], [6.0, -23.0], [0.0, 0.0]]
+[[1, 0], [0, 0], [-1, -1]]
+[[0.0, 2.0], [4.0, 4.0], [0.0, 0.0]]
+[[11.0, 14.0]]
+[[-18.0], [1.0], [-33.0]]
 >>> gates = np.array([[0.5], [1], [0]])
 >>> show(kernels.scale_heads_forward(values, gates))
 [[[0.5, 1.0]], [[3.0, 4.0]], [[0.0, 0.0]]]

@@ -37,6 +37,24 @@ AXES = {
         "grad": "N K D", "out": "N K D", "saved": "", "indptr": "N+1", "indices": "E",
         "t_indptr": "S+1", "t_indices": "E", "t_edge_ids": "E",
     },
+    "feature_dot": {"queries": "N B K", "edges": "E B", "indptr": "N+1"},
+    "feature_sum": {"weights": "E K", "edges": "E B", "indptr": "N+1"},
+    "edge_sum_forward": {
+        "weights": "E K", "values": "S K D", "edges": "E B", "projection": "B K D",
+        "indptr": "N+1", "indices": "E",
+    },
+    "edge_sum_backward": {
+        "grad": "N K D", "weights": "E K", "values": "S K D", "edges": "E B",
+        "projection": "B K D", "indptr": "N+1", "indices": "E", "t_indptr": "S+1",
+        "t_indices": "E", "t_edge_ids": "E",
+    },
+    "edge_max_forward": {
+        "values": "S F", "edges": "E B", "projection": "B F", "indptr": "N+1", "indices": "E",
+    },
+    "edge_max_backward": {
+        "grad": "N F", "places": "N F", "edges": "E B", "projection": "B F", "indptr": "N+1",
+        "indices": "E", "t_indptr": "S+1", "t_indices": "E", "t_edge_ids": "E",
+    },
     "scale_heads_forward": {"heads": "N K D", "gates": "N K"},
     "scale_heads_backward": {"grad": "N K D", "heads": "N K D", "gates": "N K"},
     "gru_update_forward": dict.fromkeys(("x_u", "x_r", "x_c", "h_u", "h_r", "h_c", "h"), "N D"),
@@ -66,6 +84,7 @@ INTEGERS = {
     "edge_ids": (("int32", "int64"), 0, "E"),
     "t_edge_ids": (("int32", "int64"), 0, "E"),
     "winners": (("int32",), -1, "S"),
+    "places": (("int32",), -1, "E"),
     "targets": (("int64",), 0, "C"),
 }
 TARGETS_OF_EACH_CLASS = (("uint8",), 0, None)

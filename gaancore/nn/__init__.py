@@ -1,7 +1,7 @@
 """Layers that read like the equations: they know Tensors and blocks, not files or epochs."""
 
+from gaancore.nn.aggregator import Aggregator
 from gaancore.nn.aggregators import (
-    Aggregator,
     AggregatorSpec,
     Attention,
     GatedAttention,

@@ -4,32 +4,35 @@
 `aggregator(x, z, block, seed)`: x (num_dst, x_dim) the nodes' own features, or several that stand
 side by side; z (num_src, z_dim) those of all sources; seed the step's dropout seed, or None outside
 of training. Returns (num_dst, out_dim), after h = LeakyReLU unless `slope` says otherwise.
+
+With `edge_dim`, each z_j below stands for z_j ++ e_ij (section 3), e_ij the features that the block
+has of its edges: for an edge they add e_ij @ edge_weight to FC(z_j), in the kernels.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
 from gaancore.errors import expect_choice
 from gaancore.graph.block import Block
+from gaancore.nn.aggregator import Aggregator, MultiHead, flatten_heads
 from gaancore.nn.gate import Gate, PaperGate, ReleasedGate
 from gaancore.nn.linear import SLOPE, Features, Linear
-from gaancore.nn.module import Module
 from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
     divide_by_degree,
-    edge_dot,
-    reshape,
+    dropout,
+    edge_max,
+    edge_mean,
+    leaky_relu,
     scale_heads,
     segment_attention,
     segment_max,
     segment_mean,
     segment_softmax,
-    segment_weighted_sum,
     sigmoid,
     tanh,
 )
@@ -51,6 +54,7 @@ class AggregatorSpec:
     attention_dropout : share of the attention weights that is set to 0 in training.
     mean_in_gate      : whether the gate sees the mean of the neighbours beside their maximum.
     slope             : of the output's LeakyReLU; 1: no activation.
+    edge_dim          : features of an edge, 0 for none; as many as block.edge_attr has columns.
     A choice that an aggregator has no use for is left aside.
     Raises SettingsError for another name or variant.
 
@@ -68,6 +72,7 @@ class AggregatorSpec:
     attention_dropout: float = 0.0
     mean_in_gate: bool = True
     slope: float = SLOPE
+    edge_dim: int = 0
 
     def __post_init__(self) -> None:
         expect_choice("AggregatorSpec: name", self.name, AGGREGATORS)
@@ -76,79 +81,6 @@ class AggregatorSpec:
     def make(self, x_dim: int, z_dim: int, out_dim: int, rng: np.random.Generator) -> "Aggregator":
         """The aggregator, with weights drawn from `rng`."""
         return KINDS[self.name](x_dim, z_dim, out_dim, self, rng)
-
-
-class Aggregator(Module, ABC):
-    """What all share: y_i = h(FC_o(x_i ++ gathered_i)), or heads first as in the released code.
-
-    Raises SettingsError for the spec of another aggregator.
-
-    >>> layer = AggregatorSpec("max-pool").make(5, 3, 6, np.random.default_rng(0))
-    >>> isinstance(layer, Aggregator), layer.output.weight.shape  # x_dim + value_dim, out_dim
-    (True, (37, 6))
-    """
-
-    names: ClassVar[tuple[str, ...]]  # of the specs that it is made from
-
-    def __init__(
-        self, x_dim: int, gathered_dim: int, out_dim: int, spec: AggregatorSpec,
-        rng: np.random.Generator,
-    ) -> None:  # fmt: skip
-        expect_choice(f"{type(self).__name__}: spec.name", spec.name, self.names)
-        self.output = Linear(x_dim + gathered_dim, out_dim, rng, slope=spec.slope)
-        self.x_first = spec.variant == "paper"
-
-    def __call__(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        """(num_dst, out_dim), see above."""
-        return self.combine(x, self.gather(x, z, block, seed))
-
-    @abstractmethod
-    def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        """What reaches each node from its neighbours, (num_dst, gathered_dim)."""
-
-    def combine(self, x: Features, gathered: Tensor) -> Tensor:
-        return self.output(x, gathered) if self.x_first else self.output(gathered, x)
-
-    @abstractmethod
-    def beside(self, others: Sequence[Self]) -> Self:
-        """One whose `gather` gives what this one and then each of `others` gathers.
-
-        All are made from one spec. Its FC_o is that of this one alone.
-        """
-
-
-class MultiHead(Aggregator):
-    """What attention and pairwise sums share: each head's queries, keys and values."""
-
-    def __init__(
-        self, x_dim: int, z_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
-    ) -> None:
-        K = spec.num_heads
-        super().__init__(x_dim, K * spec.value_dim, out_dim, spec, rng)
-        self.query = Linear(x_dim, K * spec.key_dim, rng)
-        self.key = Linear(z_dim, K * spec.key_dim, rng)
-        self.value = Linear(z_dim, K * spec.value_dim, rng, slope=SLOPE)
-        self.num_heads = K
-
-    def queries(self, x: Features) -> Tensor:
-        """FC_xa^k(x_i), (num_dst, K, key_dim)."""
-        return split_heads(self.query(x), self.num_heads)
-
-    def keys(self, z: Tensor) -> Tensor:
-        """FC_za^k(z_j), (num_src, K, key_dim)."""
-        return split_heads(self.key(z), self.num_heads)
-
-    def values(self, z: Tensor) -> Tensor:
-        """h(FC_v^k(z_j)), (num_src, K, value_dim)."""
-        return split_heads(self.value(z), self.num_heads)
-
-    def beside(self, others: Sequence[Self]) -> Self:
-        one = copy(self)
-        one.query = self.query.beside([other.query for other in others])
-        one.key = self.key.beside([other.key for other in others])
-        one.value = self.value.beside([other.value for other in others])
-        one.num_heads = self.num_heads * (1 + len(others))
-        return one
 
 
 class Attention(MultiHead):
@@ -175,20 +107,28 @@ class Attention(MultiHead):
 
     def attend(self, x: Features, z: Tensor, block: Block, seed: int | None) -> Tensor:
         """What each head gathers, (num_dst, K, value_dim)."""
+        rate = 0.0 if seed is None else self.attention_dropout
+        if self.edge_dim:
+            weights = dropout(self.weights(x, z, block), rate=rate, seed=seed or 0)
+            return self.weighted_sum(weights, z, block)
         return segment_attention(
             self.queries(x),
             self.keys(z),
             self.values(z),
             block=block,
             scale=self.scale,
-            dropout=0.0 if seed is None else self.attention_dropout,
+            dropout=rate,
             seed=seed or 0,
         )
 
     def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
-        """w_ij^k of every edge, (E, K), without dropout; `attend` uses and never stores them."""
-        scores = edge_dot(self.queries(x), self.keys(z), block=block)
-        return segment_softmax(scores * self.scale, block=block)
+        """w_ij^k of every edge, (E, K), without dropout; `attend` stores them only where edges have
+        features.
+        """
+        if self.edge_dim:  # queries are scaled, for they are fewer than scores
+            scores = self.scores(self.queries(x) * self.scale, z, block)
+            return segment_softmax(scores, block=block)
+        return segment_softmax(self.scores(self.queries(x), z, block) * self.scale, block=block)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads = self.attend(x, z, block, seed)
@@ -213,7 +153,8 @@ class GatedAttention(Attention):
     ) -> None:
         super().__init__(x_dim, z_dim, out_dim, spec, rng)
         gate = PaperGate if spec.variant == "paper" else ReleasedGate
-        self.gate: Gate = gate(x_dim, z_dim, spec.gate_dim, spec.num_heads, rng, spec.mean_in_gate)
+        sizes = (x_dim, z_dim, spec.gate_dim, spec.num_heads)
+        self.gate: Gate = gate(*sizes, rng, spec.mean_in_gate, spec.edge_dim)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
         heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
@@ -241,11 +182,17 @@ class Pooling(Aggregator):
         self, x_dim: int, z_dim: int, out_dim: int, spec: AggregatorSpec, rng: np.random.Generator
     ) -> None:
         super().__init__(x_dim, spec.value_dim, out_dim, spec, rng)
-        self.value = Linear(z_dim, spec.value_dim, rng, slope=SLOPE)
-        self.pool = segment_mean if spec.name == "avg-pool" else segment_max
+        self.value = Linear(z_dim, spec.value_dim, rng, slope=SLOPE, edge_dim=spec.edge_dim)
+        self.mean = spec.name == "avg-pool"
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        return self.pool(self.value(z), block=block)
+        if not self.edge_dim:
+            pool = segment_mean if self.mean else segment_max
+            return pool(self.value(z), block=block)
+        given = (self.value.before(z), block.edge_attr, self.value.edge_weight)
+        if self.mean:
+            return edge_mean(*given, block=block, slope=SLOPE)
+        return leaky_relu(edge_max(*given, block=block), slope=SLOPE)  # h rises: max_j h = h(max_j)
 
     def beside(self, others: Sequence[Self]) -> Self:
         one = copy(self)
@@ -273,8 +220,8 @@ class PairwiseSum(MultiHead):
         self.activation = sigmoid if spec.name == "pairwise-sigmoid" else tanh
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        weights = self.activation(edge_dot(self.queries(x), self.keys(z), block=block))
-        heads = segment_weighted_sum(weights, self.values(z), block=block)
+        weights = self.activation(self.scores(self.queries(x), z, block))
+        heads = self.weighted_sum(weights, z, block)
         return flatten_heads(divide_by_degree(heads, block=block))
 
 
@@ -282,13 +229,3 @@ KINDS: dict[str, type[Aggregator]] = {
     name: kind for kind in (GatedAttention, Attention, Pooling, PairwiseSum) for name in kind.names
 }
 AGGREGATORS = tuple(KINDS)
-
-
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """(n, K * D) as (n, K, D), head-major as in the released layers."""
-    return reshape(x, shape=(-1, num_heads, x.shape[-1] // num_heads))
-
-
-def flatten_heads(x: Tensor) -> Tensor:
-    """(n, K, D) as (n, K * D)."""
-    return reshape(x, shape=(-1, x.shape[-2] * x.shape[-1]))

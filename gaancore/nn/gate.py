@@ -10,7 +10,14 @@ import numpy as np
 from gaancore.graph.block import Block
 from gaancore.nn.linear import SLOPE, Features, Linear
 from gaancore.nn.module import Module
-from gaancore.ops import segment_max, segment_mean, sigmoid
+from gaancore.ops import (
+    divide_by_degree,
+    edge_max,
+    edge_total,
+    segment_max,
+    segment_mean,
+    sigmoid,
+)
 from gaancore.tensor import Tensor
 
 
@@ -20,15 +27,25 @@ class Gate(Module, ABC):
     max_branch: Linear
     output: Linear
     mean: bool
+    edge_dim: int
 
     def __call__(self, x: Features, z: Tensor, block: Block) -> Tensor:
         """x (N, x_dim), z (S, z_dim) -> (N, num_heads)."""
         return sigmoid(self.logits(x, self.pooled(z, block)))
 
     def pooled(self, z: Tensor, block: Block) -> list[Tensor]:
-        """max_j FC_m(z_j), and mean_j z_j unless the gate leaves it out."""
-        largest = segment_max(self.max_branch(z), block=block)
-        return [largest, segment_mean(z, block=block)] if self.mean else [largest]
+        """max_j FC_m(z_j), and mean_j z_j unless the gate leaves it out; z_j ++ e_ij for z_j where
+        edges have features.
+        """
+        if not self.edge_dim:
+            largest = segment_max(self.max_branch(z), block=block)
+            return [largest, segment_mean(z, block=block)] if self.mean else [largest]
+        e, branch = block.edge_attr, self.max_branch
+        largest = edge_max(branch(z), e, branch.edge_weight, block=block)
+        if not self.mean:
+            return [largest]
+        mean_of_edges = divide_by_degree(edge_total(e, block=block), block=block)
+        return [largest, segment_mean(z, block=block), mean_of_edges]
 
     @abstractmethod
     def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
@@ -61,11 +78,12 @@ class PaperGate(Gate):
         num_heads: int,
         rng: np.random.Generator,
         mean: bool = True,
+        edge_dim: int = 0,
     ) -> None:
-        self.max_branch = Linear(z_dim, gate_dim, rng)
-        self.output = Linear(x_dim + gate_dim + mean * z_dim, num_heads, rng)
+        self.max_branch = Linear(z_dim, gate_dim, rng, edge_dim=edge_dim)
+        self.output = Linear(x_dim + gate_dim + mean * (z_dim + edge_dim), num_heads, rng)
         self.maximum = slice(x_dim, x_dim + gate_dim)  # where it stands in the input of FC_g
-        self.mean = mean
+        self.mean, self.edge_dim = mean, edge_dim
 
     def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         return self.output(x, *pooled)
@@ -97,12 +115,13 @@ class ReleasedGate(Gate):
         num_heads: int,
         rng: np.random.Generator,
         mean: bool = True,
+        edge_dim: int = 0,
     ) -> None:
-        self.max_branch = Linear(z_dim, gate_dim, rng)
-        self.hidden = Linear(gate_dim + mean * z_dim, gate_dim, rng, slope=SLOPE)
+        self.max_branch = Linear(z_dim, gate_dim, rng, edge_dim=edge_dim)
+        self.hidden = Linear(gate_dim + mean * (z_dim + edge_dim), gate_dim, rng, slope=SLOPE)
         self.output = Linear(gate_dim, num_heads, rng, lr_scale=0.1)
         self.whole = slice(0, gate_dim)  # of a hidden layer, and of the maximum before it
-        self.mean = mean
+        self.mean, self.edge_dim = mean, edge_dim
 
     def logits(self, x: Features, pooled: Sequence[Tensor]) -> Tensor:
         return self.output(self.hidden(*pooled))

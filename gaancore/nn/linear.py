@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from gaancore.nn.module import Module, Parameter
-from gaancore.ops import beside, concat, linear
+from gaancore.ops import beside, concat, linear, reshape
 from gaancore.tensor import Tensor
 
 SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
@@ -23,6 +23,10 @@ class Linear(Module):
     W (in_dim, out_dim) starts uniform in +-sqrt(6 / (in_dim + out_dim)) (Glorot), b at 0, as in
     the authors' code. `lr_scale` multiplies the learning rate of both.
 
+    edge_dim : B > 0 makes it a layer of z_j ++ e_ij, the features of a node beside those of an
+               edge: it has `edge_weight` (B, out_dim) too, and starts as one layer of in_dim + B
+               inputs. A call still takes nodes alone; ops.edges adds the rest edge by edge.
+
     >>> layer = Linear(2, 1, np.random.default_rng(0), slope=0.1)
     >>> layer.weight.data[:], layer.bias.data[:] = [[1.0], [2.0]], 4.0
     >>> layer(Tensor(np.array([[1.0, 2.0], [-10.0, -2.0]], np.float32))).data.ravel().tolist()
@@ -36,17 +40,28 @@ class Linear(Module):
         rng: np.random.Generator,
         slope: float = 1.0,
         lr_scale: float = 1.0,
+        edge_dim: int = 0,
     ) -> None:
-        bound = np.sqrt(6 / (in_dim + out_dim))
-        weight = rng.uniform(-bound, bound, (in_dim, out_dim)).astype(np.float32)
-        self.weight: Tensor = Parameter(weight, lr_scale)
+        bound = np.sqrt(6 / (in_dim + edge_dim + out_dim))
+        weight = rng.uniform(-bound, bound, (in_dim + edge_dim, out_dim)).astype(np.float32)
+        self.weight: Tensor = Parameter(weight[:in_dim], lr_scale)
         self.bias: Tensor = Parameter(np.zeros(out_dim, np.float32), lr_scale)
+        if edge_dim:
+            self.edge_weight: Tensor = Parameter(weight[in_dim:].copy(), lr_scale)
         self.slope = slope
 
     def __call__(self, *parts: Features) -> Tensor:
         """x (n, in_dim), or several whose widths add up to in_dim -> (n, out_dim)."""
         flat = [tensor for part in parts for tensor in parts_of(part)]
         return linear(*flat, self.weight, self.bias, slope=self.slope)
+
+    def before(self, z: Tensor) -> Tensor:
+        """The same without the activation, which comes after the features of edges are added."""
+        return linear(z, self.weight, self.bias)
+
+    def projection(self, num_heads: int) -> Tensor:
+        """edge_weight as (B, num_heads, out_dim / num_heads)."""
+        return reshape(self.edge_weight, shape=(self.edge_weight.shape[0], num_heads, -1))
 
     def beside(self, others: Sequence[Self], own: slice = slice(0, 0)) -> Self:
         """One layer with the outputs of this one and then of each of `others`, on the tape.
@@ -57,6 +72,8 @@ class Linear(Module):
         one = copy(self)
         one.weight = beside(self.weight, *(other.weight for other in others), own=own)
         one.bias = concat(self.bias, *(other.bias for other in others))
+        if hasattr(self, "edge_weight"):
+            one.edge_weight = concat(self.edge_weight, *(other.edge_weight for other in others))
         return one
 
 

@@ -7,7 +7,7 @@ pass over the edges, the gates included. Only FC_o is each aggregator's own.
 from collections.abc import Sequence
 
 from gaancore.graph.block import Block
-from gaancore.nn.aggregators import Aggregator
+from gaancore.nn.aggregator import Aggregator
 from gaancore.nn.linear import Features
 from gaancore.ops import split_columns
 from gaancore.tensor import Tensor
@@ -26,5 +26,6 @@ class SideBySide:
 
     def __call__(self, x: Features, z: Tensor, block: Block) -> list[Tensor]:
         """x (num_dst, x_dim), z (num_src, z_dim) -> (num_dst, out_dim) of each aggregator."""
+        self.together.expect_edges(block)
         gathered = split_columns(self.together.gather(x, z, block), count=len(self.aggregators))
         return [a.combine(x, g) for a, g in zip(self.aggregators, gathered, strict=True)]

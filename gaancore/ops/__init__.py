@@ -1,5 +1,13 @@
 """Differentiable ops: one op is one function, with its gradient right below its value."""
 
+from gaancore.ops.edges import (
+    edge_max,
+    edge_mean,
+    edge_queries,
+    edge_scores,
+    edge_total,
+    edge_weighted_sum,
+)
 from gaancore.ops.elementwise import (
     add,
     dropout,
@@ -50,6 +58,12 @@ __all__ = [
     "divide_by_degree",
     "dropout",
     "edge_dot",
+    "edge_max",
+    "edge_mean",
+    "edge_queries",
+    "edge_scores",
+    "edge_total",
+    "edge_weighted_sum",
     "first_rows",
     "gru_update",
     "leaky_relu",

@@ -64,6 +64,7 @@ class NodeTask(Task):
             unflagged=s.unflagged,
             nan=s.nan,
             reading=s.reading,
+            repeated_edges=s.repeated_edges,
             split_shares=s.split_shares if any(s.split_shares) else None,
             split_seed=s.split_seed,
         )

@@ -80,6 +80,7 @@ def _read(path: Path, settings: NodeSettings, nan: Nan) -> Labelled:
         multi_label=settings.multi_label,
         self_loops=settings.self_loops,
         unflagged="context",
+        repeated_edges=settings.repeated_edges,
     )
     return Labelled(dataset, parts)
 
@@ -164,7 +165,8 @@ class NewGraph:
         split[rows] = TEST
         view = replace(d, split=split)
         statistics = (self.classifier.mean, self.classifier.scale)
-        logits = Scorer(view, statistics, settings, prefetch).logits(self.classifier.model, TEST)
+        scorer = Scorer(view, statistics, settings, prefetch, self.classifier.edges)
+        logits = scorer.logits(self.classifier.model, TEST)
         extra = len(self.unseen)
         joined = _joined(d.labels[rows], self.place, len(self.known) + extra)
         logits = np.pad(logits, ((0, 0), (0, extra)), constant_values=_NEVER)

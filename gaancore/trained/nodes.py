@@ -67,9 +67,12 @@ class NodeRun(OpenedRun):
             return self._told(inputs_of(self._given(data)))
         nan = nan or self._nan_elsewhere
         s = self.settings
-        reading = replace(s.reading, needed=False)
-        read = read_inputs(data, self_loops=s.self_loops, nan=nan, reading=reading)
-        return self._told(read)
+        options: dict[str, Any] = {
+            "self_loops": s.self_loops,
+            "repeated_edges": s.repeated_edges,
+            "reading": replace(s.reading, needed=False),
+        }
+        return self._told(read_inputs(data, nan=nan, **options))
 
     @property
     def _nan_elsewhere(self) -> Nan:
@@ -206,7 +209,7 @@ class NodeRun(OpenedRun):
         labelled = replace(
             labelled, dataset=replace(d, features=inputs.features, feature_names=names)
         )
-        self.classifier.features(inputs)  # refuses other ones
+        self.classifier.features(inputs), self.classifier.graph(inputs)  # refuse other ones
         facts: Any = self.facts
         known = facts.get("class_names") or map(str, range(facts["num_classes"]))
         graph = NewGraph(self.classifier, labelled, tuple(known))
@@ -242,7 +245,8 @@ class NodeRun(OpenedRun):
         if eval_fanouts is not None:
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
         classifier = self.classifier
-        scorer = Scorer(dataset, (classifier.mean, classifier.scale), settings, prefetch)
+        statistics = (classifier.mean, classifier.scale)
+        scorer = Scorer(dataset, statistics, settings, prefetch, classifier.edges)
         names = dataset.class_names or range(dataset.num_classes)
         found = Scored()
         for split in splits:

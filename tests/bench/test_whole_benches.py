@@ -56,6 +56,13 @@ def test_an_epoch_of_reddit_is_timed_by_some_of_its_batches(store, tmp_path):
     assert row["seconds"] > 0
 
 
+def test_aggregators_are_timed_with_features_of_edges_and_without(tmp_path):
+    options = ["--profiles", "tiny", "--aggregators", "gaan,max-pool", "--repeats", "2"]
+    rows = figures("edge_features.py", *options, folder=tmp_path)
+    assert [row["aggregator"] for row in rows] == ["gaan", "max-pool"]
+    assert all(row[kind]["median"] > 0 for row in rows for kind in ("with", "without"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["ppi", "metr-la"])
 def test_a_training_step_is_timed(task, tmp_path):

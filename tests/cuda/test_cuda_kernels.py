@@ -19,6 +19,7 @@ from gaancore.kernels.cuda import losses as cuda_losses
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 K, A, D = 2, 24, 32  # rows of A and D numbers are read 16 bytes at a time
+B = 3  # features of an edge
 
 
 def block_with_degrees(*degrees: int, num_src: int = 50) -> Block:
@@ -51,6 +52,13 @@ def results(
     top, winners = kernels.segment_max_forward(rows, *links)
     out, saved = kernels.attention_forward(queries, keys, values, *links, 1 / A, rate, 7)
     grads = kernels.attention_backward(grad, out, saved, 1 / A, rate, 7, *links, *block.transpose)
+    edges, projection, asked = numbers(E, B), numbers(B, K, D), numbers(N, B, K)
+    both_ways = (*links, *block.transpose)
+    of_edges = (scores, values, edges, projection, 0.1)
+    by_edge = kernels.edge_sum_backward(grad, *of_edges, True, *both_ways)
+    one_head = (edges, projection[:, 0].copy())
+    edge_top, places = kernels.edge_max_forward(rows, *one_head, *links)
+    by_top = kernels.edge_max_backward(row_grad, places, *one_head, True, *both_ways)
     return {
         "softmax": weights,
         "softmax gradient": kernels.segment_softmax_backward(weights, grad_scores, block.indptr),
@@ -66,6 +74,13 @@ def results(
         "query gradient": grads[0],
         "key gradient": grads[1],
         "value gradient": grads[2],
+        "feature dot": kernels.feature_dot(asked, edges, block.indptr),
+        "feature sum": kernels.feature_sum(scores, edges, block.indptr),
+        "edge sum": kernels.edge_sum_forward(*of_edges, *links),
+        **{f"edge sum gradient {n}": x for n, x in enumerate(by_edge)},
+        "edge max": edge_top,
+        "places": places,
+        **{f"edge max gradient {n}": x for n, x in enumerate(by_top)},
     }
 
 

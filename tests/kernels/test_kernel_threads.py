@@ -65,6 +65,29 @@ def attention(kernels, links, transpose):
     return out, *grads
 
 
+B = 3
+
+
+def features_of_edges(kernels, links, transpose):
+    E = block().num_edges
+    dots = kernels.feature_dot(numbers(N, B, K), numbers(E, B), links[0])
+    return dots, kernels.feature_sum(numbers(E, K), numbers(E, B), links[0])
+
+
+def edge_sum(kernels, links, transpose):
+    E = block().num_edges
+    given = (numbers(E, K), numbers(S, K, D), numbers(E, B), numbers(B, K, D), 0.1)
+    out = kernels.edge_sum_forward(*given, *links)
+    return out, *kernels.edge_sum_backward(numbers(N, K, D), *given, True, *links, *transpose)
+
+
+def edge_max(kernels, links, transpose):
+    edges, projection = numbers(block().num_edges, B), numbers(B, F)
+    out, places = kernels.edge_max_forward(numbers(S, F), edges, projection, *links)
+    given = (numbers(N, F), places, edges, projection, True)
+    return out, places, *kernels.edge_max_backward(*given, *links, *transpose)
+
+
 def linear(kernels, links, transpose):
     parts, weight = (numbers(S, 50), numbers(S, 7)), numbers(57, F)
     out = kernels.linear_forward(parts, weight, numbers(F), 0.1)
@@ -117,8 +140,8 @@ EVERY_KERNEL = pytest.mark.parametrize(
     "work",
     [
         softmax, weighted_sum, edge_dot, mean, maximum, attention,
-        linear, matmul, scale_heads, gru_update, dropout, bce_with_logits, softmax_cross_entropy,
-        adam_step,
+        features_of_edges, edge_sum, edge_max, linear, matmul, scale_heads, gru_update,
+        dropout, bce_with_logits, softmax_cross_entropy, adam_step,
     ],
     ids=lambda work: work.__name__,
 )  # fmt: skip

@@ -14,6 +14,7 @@ from two_billion import CALLS, COMPARED, FEW, WIDE, WIDTH, Rows, count_beyond
 
 from gaancore.kernels import cpu
 from gaancore.kernels.cpu import attention as cpu_attention
+from gaancore.kernels.cpu import edges as cpu_edges
 from gaancore.kernels.cpu import pools
 from gaancore.system import threads
 
@@ -133,3 +134,30 @@ def test_the_gradient_of_a_maximum_reads_and_writes_far_rows():
     winners = np.full((1, WIDTH), count - 1, np.int32)
     pools._max_backward(grad, winners, 16, out, 0, 4)  # the host would write zeros everywhere
     assert_array_equal(out[-1], 1)
+
+
+def test_the_gradients_of_what_edges_bring_read_and_write_far_rows():
+    """Of one edge, from the last of many sources: the hosts would write zeros for all others."""
+    count, f32 = count_beyond(WIDTH), np.float32
+    half, far = WIDTH // 2, np.array([count - 1], np.int32)
+    one, here = np.ones((1, 1), f32), np.zeros(1, np.int32)
+    values, grad_values = (np.zeros((2 * count, half), f32) for _ in range(2))
+    values[-2:] = 1
+    t_indptr = np.zeros(count + 1, np.int64)
+    t_indptr[-1] = 1
+    grad, projection, partial = (np.full((2, half), x, f32) for x in (3, 1, 0))
+    weights, grad_weights = np.full((1, 2), 5, f32), np.zeros((1, 2), f32)
+    links = t_indptr, here, here, np.array([count - 1, count])
+    targets = grad_weights, grad_values, partial, np.zeros((0, 1), f32)
+    given = grad, weights, values, one, projection, f32(0.1)
+    cpu_edges._sum_backward(half)(*given, *links, *targets, 0, 1)
+    assert_array_equal(grad_weights, 2 * 3 * half)  # h(1 + 1) times 3
+    assert_array_equal(grad_values[-2:], 5 * 3)
+    assert_array_equal(partial, 5 * 3)
+
+    out, row = np.zeros((count, WIDTH), f32), np.ones((1, WIDTH), f32)
+    places, to_projection = np.zeros((1, WIDTH), np.int32), np.zeros((1, WIDTH), f32)
+    links = np.array([0, 1]), far
+    cpu_edges._max_backward(row, places, one, *links, 16, out, to_projection, 0, 4)
+    assert_array_equal(out[-1], 1)
+    assert_array_equal(to_projection, 1)

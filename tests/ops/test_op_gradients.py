@@ -6,6 +6,7 @@ numbers that are spaced out (`spaced`), never a wider tolerance.
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,11 @@ heads = st.integers(1, 3)
 widths = st.sampled_from([1, 3, 8])
 sizes = st.integers(0, 5)
 ATTENTION_WIDTHS = st.sampled_from([(1, 1), (3, 5), (8, 16)])
+edge_widths = st.sampled_from([1, 17])
+STRANGE_BLOCKS = [
+    Block([0, 2, 2, 5], [1, 1, 0, 2, 0], 4), Block([0, 2], [0, 0], 1), Block([0, 0], [], 1)
+]  # fmt: skip
+STRANGE = ["an empty row between two", "one node, two loops", "one node, no edge"]
 
 
 @pytest.fixture
@@ -38,6 +44,20 @@ def spaced(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """Distinct numbers in random order, 0.1 apart and at least 0.05 away from 0."""
     count = int(np.prod(shape))
     return ((rng.permutation(count) - count // 2 + 0.5) / 10).reshape(shape)
+
+
+def edges_of(block: Block, B: int, rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal((block.num_edges, B))
+
+
+def smallest_lead(values: np.ndarray, block: Block) -> float:
+    """How far the largest of each row and column is ahead of the next, at least."""
+    leads = [np.inf]
+    for start, stop in pairwise(block.indptr):
+        if stop - start > 1:
+            low, high = np.sort(values[start:stop], axis=0)[-2:]
+            leads.append((high - low).min(initial=np.inf))
+    return min(leads)
 
 
 @st.composite
@@ -214,11 +234,7 @@ def test_segment_attention(block, K, width, rate, seed, rng, device, check):
     check(op, queries, keys, values, rng=rng)
 
 
-@pytest.mark.parametrize(
-    "block",
-    [Block([0, 2, 2, 5], [1, 1, 0, 2, 0], 4), Block([0, 2], [0, 0], 1), Block([0, 0], [], 1)],
-    ids=["an empty row between two", "one node, two loops", "one node, no edge"],
-)
+@pytest.mark.parametrize("block", STRANGE_BLOCKS, ids=STRANGE)
 @pytest.mark.parametrize("K", [1, 8])
 def test_attention_where_blocks_are_strange(block, K, device, check):
     rng = np.random.default_rng(0)
@@ -227,6 +243,66 @@ def test_attention_where_blocks_are_strange(block, K, device, check):
     check(partial(ops.segment_attention, block=block.to(device)), queries, keys, values, rng=rng)
     check(partial(ops.segment_mean, block=block.to(device)), values[:, 0].copy(), rng=rng)
     check(partial(ops.segment_max, block=block.to(device)), spaced(rng, block.num_src, 5), rng=rng)
+
+
+@given(N=sizes, K=heads, A=sizes, B=edge_widths, rng=rngs)
+def test_edge_queries(N, K, A, B, rng, check):
+    check(ops.edge_queries, rng.standard_normal((N, K, A)), rng.standard_normal((B, K, A)), rng=rng)
+
+
+@given(block=blocks(), K=heads, B=edge_widths, rng=rngs)
+def test_edge_scores(block, K, B, rng, device, check):
+    queries, edges = rng.standard_normal((block.num_dst, B, K)), edges_of(block, B, rng)
+    check(partial(ops.edge_scores, block=block.to(device)), queries, edges, rng=rng)
+
+
+@given(block=blocks(), B=edge_widths, rng=rngs)
+def test_edge_total(block, B, rng, device, check):
+    check(partial(ops.edge_total, block=block.to(device)), edges_of(block, B, rng), rng=rng)
+
+
+@given(block=blocks(), K=heads, D=st.sampled_from([1, 8]), B=edge_widths, rng=rngs)
+def test_edge_weighted_sum_away_from_its_kink(block, K, D, B, rng, device, check):
+    weights = rng.standard_normal((block.num_edges, K))
+    values = rng.standard_normal((block.num_src, K, D))
+    edges, projection = edges_of(block, B, rng), rng.standard_normal((B, K, D))
+    before = values[block.indices] + np.tensordot(edges, projection, 1)
+    assume(np.abs(before).min(initial=np.inf) > SAFE)
+    op = partial(ops.edge_weighted_sum, block=block.to(device), slope=0.1)
+    check(op, weights, values, edges, projection, rng=rng)
+
+
+@given(block=blocks(), F=st.sampled_from([1, 8]), B=edge_widths, rng=rngs)
+def test_edge_mean_away_from_its_kink(block, F, B, rng, device, check):
+    values, edges = rng.standard_normal((block.num_src, F)), edges_of(block, B, rng)
+    projection = rng.standard_normal((B, F))
+    assume(np.abs(values[block.indices] + edges @ projection).min(initial=np.inf) > SAFE)
+    op = partial(ops.edge_mean, block=block.to(device), slope=0.1)
+    check(op, values, edges, projection, rng=rng)
+
+
+@given(block=blocks(), F=widths, B=edge_widths, rng=rngs)
+def test_edge_max_away_from_ties(block, F, B, rng, device, check):
+    values, edges = rng.standard_normal((block.num_src, F)), edges_of(block, B, rng)
+    projection = rng.standard_normal((B, F))
+    assume(smallest_lead(values[block.indices] + edges @ projection, block) > SAFE)
+    op = partial(ops.edge_max, block=block.to(device))
+    check(op, values, edges, projection, rng=rng)
+
+
+@pytest.mark.parametrize("block", STRANGE_BLOCKS, ids=STRANGE)
+@pytest.mark.parametrize("B", [1, 17])
+def test_features_of_edges_where_blocks_are_strange(block, B, device, check):
+    rng = np.random.default_rng(0)
+    weights, values = rng.standard_normal((block.num_edges, 1)), spaced(rng, block.num_src, 1, 3)
+    edges, projection = edges_of(block, B, rng), rng.standard_normal((B, 1, 3))
+    there = {"block": block.to(device)}
+    op = partial(ops.edge_weighted_sum, **there, slope=0.1)
+    check(op, weights, values, edges, projection, rng=rng)
+    given = (values[:, 0].copy(), edges, projection[:, 0].copy())
+    check(partial(ops.edge_max, **there), *given, rng=rng)
+    queries = rng.standard_normal((block.num_dst, B, 1))
+    check(partial(ops.edge_scores, **there), queries, edges, rng=rng)
 
 
 @given(m=sizes, n=sizes, count=st.integers(1, 3), rng=rngs, data=st.data())

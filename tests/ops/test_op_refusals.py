@@ -19,6 +19,7 @@ def f(*shape: int, dtype=np.float32) -> np.ndarray:
 
 u8 = partial(f, dtype=np.uint8)
 SEGMENT = {"block": BLOCK}
+WITH_SLOPE = {**SEGMENT, "slope": 0.1}
 
 SHAPES = [
     (ops.segment_softmax, [f(4, 2)], SEGMENT,
@@ -46,6 +47,23 @@ SHAPES = [
      "keys: expected (4, 2, 3) (one row per source), got (4, 2, 1)"),
     (ops.segment_attention, [f(2, 2, 3), f(4, 2, 3), f(4, 3, 5)], SEGMENT,
      "values: expected (4, 2, D) (one row per source), got (4, 3, 5)"),
+    (ops.edge_queries, [f(2, 3), f(4, 2, 3)], {}, "queries: expected (N, K, A), got (2, 3)"),
+    (ops.edge_queries, [f(5, 2, 3), f(4, 1, 3)], {},
+     "projection: expected (B, 2, 3), got (4, 1, 3)"),
+    (ops.edge_scores, [f(2, 4, 1), f(2, 4)], SEGMENT,
+     "edges: expected (3, 4) (one row per edge), got (2, 4)"),
+    (ops.edge_scores, [f(2, 4, 1), f(3, 5)], SEGMENT,
+     "edges: expected (3, 4) (one row per edge), got (3, 5)"),
+    (ops.edge_total, [f(4, 2)], SEGMENT,
+     "edges: expected (3, B) (one row per edge), got (4, 2)"),
+    (ops.edge_weighted_sum, [f(3, 2), f(4, 2, 5), f(3, 1), f(2, 2, 5)], WITH_SLOPE,
+     "projection: expected (1, 2, 5), got (2, 2, 5)"),
+    (ops.edge_weighted_sum, [f(3, 2), f(3, 2, 5), f(3, 1), f(1, 2, 5)], WITH_SLOPE,
+     "values: expected (4, 2, D) (one row per source), got (3, 2, 5)"),
+    (ops.edge_mean, [f(4, 5), f(4, 1), f(1, 5)], WITH_SLOPE,
+     "edges: expected (3, B) (one row per edge), got (4, 1)"),
+    (ops.edge_max, [f(4, 5), f(3, 1), f(1, 4)], SEGMENT,
+     "projection: expected (1, 5), got (1, 4)"),
     (ops.scale_heads, [f(2, 3), f(2, 3)], {}, "heads: expected (N, K, D), got (2, 3)"),
     (ops.scale_heads, [f(2, 3, 4), f(2, 4)], {}, "gates: expected (2, 3), got (2, 4)"),
     (ops.matmul, [f(2), f(2, 3)], {}, "a: expected (m, n), got (2,)"),
@@ -108,6 +126,13 @@ FLOATS = [
     (ops.segment_softmax, [(3, 2)], SEGMENT, ["scores"]),
     (ops.segment_weighted_sum, [(3, 2), (4, 2, 3)], SEGMENT, ["weights", "values"]),
     (ops.edge_dot, [(2, 2, 3), (4, 2, 3)], SEGMENT, ["queries", "keys"]),
+    (ops.edge_queries, [(2, 2, 3), (4, 2, 3)], {}, ["queries", "projection"]),
+    (ops.edge_scores, [(2, 4, 2), (3, 4)], SEGMENT, ["queries", "edges"]),
+    (ops.edge_total, [(3, 4)], SEGMENT, ["edges"]),
+    (ops.edge_weighted_sum, [(3, 2), (4, 2, 5), (3, 1), (1, 2, 5)], WITH_SLOPE,
+     ["weights", "values", "edges", "projection"]),
+    (ops.edge_mean, [(4, 5), (3, 1), (1, 5)], WITH_SLOPE, ["values", "edges", "projection"]),
+    (ops.edge_max, [(4, 5), (3, 1), (1, 5)], SEGMENT, ["values", "edges", "projection"]),
     (ops.divide_by_degree, [(2, 3)], SEGMENT, ["x"]),
     (ops.segment_mean, [(4, 3)], SEGMENT, ["values"]),
     (ops.segment_max, [(4, 3)], SEGMENT, ["values"]),

@@ -25,6 +25,11 @@ def cases():
     yield f"dropout {F}", lambda b, x: ops.dropout(x, rate=0.5, seed=1), [(N, F)], (N, F)
     gru = [(N, F)] * 7
     yield f"gru {F}", lambda b, *x: ops.gru_update(*x, slope=0.1), gru, (N, F)
+    for F, B in ((0, 3), (3, 0), (0, 0)):
+        shapes, mean = [(S, F), (E, B), (B, F)], lambda b, *x: ops.edge_mean(*x, block=b, slope=0.1)
+        yield f"edge mean {F} {B}", mean, shapes, (N, F)
+        yield f"edge max {F} {B}", lambda b, *x: ops.edge_max(*x, block=b), shapes, (N, F)
+        yield f"edge total {B}", lambda b, x: ops.edge_total(x, block=b), [(E, B)], (N, B)
     for F in (0, 3):
         for rows, G in product((0, N), (0, 2)):
             shapes = [(rows, F), (F, G), (G,)]
@@ -45,6 +50,10 @@ def cases():
         weighted = lambda b, *x: ops.segment_weighted_sum(*x, block=b)  # noqa: E731
         yield f"sum {name}", weighted, [(E, K), (S, K, D)], (N, K, D)
         yield f"softmax {name}", lambda b, x: ops.segment_softmax(x, block=b), [(E, K)], (E, K)
+        asked, sums = [(N, 3, K), (E, 3)], [(E, K), (S, K, D), (E, 3), (3, K, D)]
+        yield f"edge scores {name}", lambda b, *x: ops.edge_scores(*x, block=b), asked, (E, K)
+        brought = lambda b, *x: ops.edge_weighted_sum(*x, block=b, slope=0.1)  # noqa: E731
+        yield f"edge sum {name}", brought, sums, (N, K, D)
         yield f"scale {name}", lambda b, *x: ops.scale_heads(*x), [(N, K, D), (N, K)], (N, K, D)
 
 

@@ -48,6 +48,31 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
         )
 
 
+def check_edge_features(
+    where: str, edge_attr: np.ndarray, names: tuple[str, ...] | None
+) -> list[str]:
+    """What to say about the features (E, B) of edges: which are the same on every edge.
+
+    Raises DataError naming the first that is not finite in float32.
+    """
+    called = names or tuple(f"number {n}" for n in range(1, 1 + edge_attr.shape[1]))
+    bad = ~np.isfinite(edge_attr)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise DataError(
+            f"{where}: features of edges: {int(bad.sum()):,} values are not finite, first "
+            f"{edge_attr[row, column]} in {called[column]}; correct them"
+        )
+    if not len(edge_attr):
+        return []
+    constant = (edge_attr == edge_attr[0]).all(axis=0)
+    return [
+        f"feature of edges {name}: the same on every edge, so of no use"
+        for name, same in zip(called, constant, strict=True)
+        if same
+    ]
+
+
 def check_split(where: str, split: np.ndarray, node_ids: np.ndarray) -> np.ndarray:
     """`split` as int8 (N,) of -1, 0, 1, 2 (a fresh copy)."""
     _expect_integers(where, "split", split, node_ids)

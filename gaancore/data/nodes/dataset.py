@@ -26,6 +26,7 @@ class NodeDataset:
     num_classes : C; kept by a view that happens to miss a class.
     class_names : (C,) the files' own names of the classes or labels; None if they have none.
     feature_names : (F,) the files' own names of the features; None if they have none.
+    edge_names  : (B,) the names of the features of edges, graph.edge_attr; None if edges have none.
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to beat; synthetic data only.
 
@@ -52,6 +53,7 @@ class NodeDataset:
     num_classes: int
     class_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
+    edge_names: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     ceiling: float | None = None
 
@@ -119,8 +121,7 @@ class NodeDataset:
         graph, features, labels, split and graph ids, as JSON can hold them.
         """
         arrays = [self.graph.indptr, self.graph.indices, self.features, self.labels, self.split]
-        if self.graph_ids is not None:
-            arrays.append(self.graph_ids)
+        arrays += [x for x in (self.graph_ids, self.graph.edge_attr) if x is not None]
         facts: dict[str, Any] = {
             "kind": self.kind,
             "path": self.path,
@@ -128,7 +129,7 @@ class NodeDataset:
             "checksum": f"{checksum(arrays):08x}",
             "notes": list(self.notes),
         }
-        for name in ("class_names", "feature_names"):
+        for name in ("class_names", "feature_names", "edge_names"):
             if (names := getattr(self, name)) is not None:
                 facts[name] = list(names)
         if self.ceiling is not None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.errors import ShapeError, expect_choice
+from gaancore.graph import CSRGraph
 from gaancore.kernels.cpu.gather import gather_rows
 from gaancore.system.mapped import forget_pages
 
@@ -78,12 +79,60 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
     if how != "standard":
         return mean, scale
-    nodes = dataset.nodes(TRAIN)
-    parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))
-    mean = sum(dataset.features[part].sum(axis=0, dtype=np.float64) for part in parts) / nodes.size
-    squares = sum(((dataset.features[part] - mean) ** 2).sum(axis=0) for part in parts)
-    deviation = np.sqrt(squares / nodes.size)
-    return mean, np.where(deviation <= 1e-12 * np.abs(mean), scale, deviation)
+    return _statistics(dataset.features, dataset.nodes(TRAIN))
+
+
+def edge_statistics(dataset: NodeDataset) -> tuple[np.ndarray, np.ndarray] | None:
+    """mean and scale (B,) of the features of edges, None where edges have none.
+
+    As `standard` above, over the arcs that training sees (see NodeDataset.view).
+    """
+    graph = dataset.graph
+    if graph.edge_attr is None:
+        return None
+    seen = dataset.split <= TRAIN
+    src, dst = graph.edges()
+    arcs = np.flatnonzero(seen[src] & seen[dst])
+    if not arcs.size:
+        return np.zeros(graph.edge_dim), np.ones(graph.edge_dim)
+    return _statistics(graph.edge_attr, arcs)
+
+
+def standardised_edges(
+    graph: CSRGraph, statistics: tuple[np.ndarray, np.ndarray] | None
+) -> CSRGraph:
+    """The graph whose blocks carry standardised features of edges; none, without statistics."""
+    if statistics is None or graph.edge_attr is None:
+        return graph if graph.edge_attr is None else graph.with_edge_attr(None)
+    return graph.with_edge_attr(Features(graph.edge_attr, *statistics))
+
+
+def with_known_categories(
+    graph: CSRGraph, names: tuple[str, ...] | None, known: tuple[str, ...] | None
+) -> tuple[CSRGraph, tuple[str, ...] | None]:
+    """The graph and the names of its edges' features, with a column of 0 for each of the `known`
+    categories (COLUMN=CATEGORY) that no edge of it has. Without names nothing is added.
+    """
+    if graph.edge_attr is None or not names or not known:
+        return graph, names
+    has = {name.partition("=")[0] for name in names if "=" in name}
+    absent = [n for n in known if n not in names and "=" in n and n.partition("=")[0] in has]
+    if not absent:
+        return graph, names
+    column = {name: graph.edge_attr[:, n] for n, name in enumerate(names)}
+    none = np.zeros(graph.num_edges, graph.edge_attr.dtype)
+    order = [name for name in known if name in column or name in absent]
+    order += [name for name in names if name not in known]
+    rows = np.stack([column.get(name, none) for name in order], axis=1)
+    return graph.with_edge_attr(rows), tuple(order)
+
+
+def _statistics(matrix: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    parts = np.split(rows, range(ROWS_AT_A_TIME, rows.size, ROWS_AT_A_TIME))
+    mean = sum(matrix[part].sum(axis=0, dtype=np.float64) for part in parts) / rows.size
+    squares = sum(((matrix[part] - mean) ** 2).sum(axis=0) for part in parts)
+    deviation = np.sqrt(squares / rows.size)
+    return mean, np.where(deviation <= 1e-12 * np.abs(mean), 1.0, deviation)
 
 
 def far_from_training(

@@ -10,7 +10,7 @@ from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.make import RawDataset, settle_graph
+from gaancore.data.nodes.make import RawDataset, RepeatedEdges, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError, one_line
@@ -35,6 +35,7 @@ class NodeInputs:
     node_ids: np.ndarray
     feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
+    edge_names: tuple[str, ...] | None = None
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """(n,) int64: the rows of the nodes that the files call `ids`, one for each, in this order.
@@ -58,7 +59,8 @@ class NodeInputs:
 def inputs_of(dataset: NodeDataset) -> NodeInputs:
     """What a model sees of the whole dataset."""
     d = dataset
-    return NodeInputs(d.path, d.graph, d.features, d.node_ids, d.feature_names, d.notes)
+    names = (d.feature_names, d.notes, d.edge_names)
+    return NodeInputs(d.path, d.graph, d.features, d.node_ids, *names)
 
 
 def match_categories(inputs: NodeInputs, known: Sequence[str] | None) -> NodeInputs:
@@ -110,6 +112,7 @@ def read_inputs(
     self_loops: SelfLoops = "keep",
     nan: Nan = "error",
     reading: Reading = AS_IT_IS,
+    repeated_edges: RepeatedEdges = "error",
 ) -> NodeInputs:
     """The graph and features at `path`: a store or any layout; labels and split are ignored.
 
@@ -122,16 +125,22 @@ def read_inputs(
         reading.expect_of_store(source)
         store = inputs_of(open_store(source))
         return replace(store, graph=store.graph.self_loops(self_loops))
-    raw = read_layout(source, reading)
-    return make_inputs(fill_missing(raw, nan), self_loops=self_loops)
+    made = fill_missing(read_layout(source, reading), nan)
+    return make_inputs(made, self_loops=self_loops, repeated_edges=repeated_edges)
 
 
-def make_inputs(raw: RawDataset, *, self_loops: SelfLoops = "keep") -> NodeInputs:
+def make_inputs(
+    raw: RawDataset,
+    *,
+    self_loops: SelfLoops = "keep",
+    repeated_edges: RepeatedEdges = "error",
+) -> NodeInputs:
     """The graph and features of `raw`, checked; labels and split are not looked at.
 
     Raises DataError for features that are unsound, SettingsError.
     """
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
-    graph, notes_of_graph = settle_graph(raw, self_loops)
+    graph, notes_of_graph = settle_graph(raw, self_loops, repeated_edges)
     notes = tuple(map(one_line, [*raw.notes, *notes_of_graph]))
-    return NodeInputs(raw.path, graph, features, raw.node_ids, raw.feature_names, notes)
+    names = (raw.feature_names, notes, raw.edge_names)
+    return NodeInputs(raw.path, graph, features, raw.node_ids, *names)

@@ -7,7 +7,7 @@ from pathlib import Path
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
+from gaancore.data.nodes.make import RepeatedEdges, Unflagged, make_dataset, split_notes
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
@@ -25,6 +25,7 @@ def load_nodes(
     unflagged: Unflagged = "drop",
     nan: Nan = "error",
     reading: Reading = AS_IT_IS,
+    repeated_edges: RepeatedEdges = "error",
     split_shares: Shares | None = None,
     split_seed: int = 0,
 ) -> NodeDataset:
@@ -39,6 +40,7 @@ def load_nodes(
     unflagged    : nodes that are in no split: see `make_dataset`.
     nan          : features that are NaN: see `fill_missing`.
     reading      : what to do where files leave a choice: see `Reading`.
+    repeated_edges : what features of edges become where edges are merged: see `make_dataset`.
     split_shares : per cent of training, validation and test nodes, such as (60, 20, 20): a split
                    for files that name none, drawn with `split_seed` among the nodes that have a
                    label. Files that name a split keep it; if they name no validation nodes, these
@@ -68,6 +70,7 @@ def load_nodes(
             multi_label=multi_label,
             self_loops=self_loops,
             unflagged=unflagged,
+            repeated_edges=repeated_edges,
         )
         return replace(made, notes=(*made.notes, *split_notes(made.split)))
     reading.expect_of_store(source)

@@ -5,7 +5,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from gaancore.data.nodes.checks import check_features, check_graph_ids, check_split
+from gaancore.data.nodes.checks import (
+    check_edge_features,
+    check_features,
+    check_graph_ids,
+    check_split,
+)
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION, NodeDataset
 from gaancore.data.nodes.labels import (
     MEANT,
@@ -21,6 +26,7 @@ from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
 Unflagged = Literal["drop", "train", "context", "error"]
 PARTS = ("training", "validation", "test")
+RepeatedEdges = Literal["error", "sum", "mean", "max", "first"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class RawDataset:
     graph_ids  : (N,) which of several graphs a node belongs to, if the files say so.
     class_names, feature_names : of the classes from 0 on, or of the C labels, and of the F
                  features, if the files have names for them.
+    edge_names : of the features of edges, graph.edge_attr, if they have names.
     sources    : the file that each of features, labels, split (and graph_ids) is from.
     columns    : of a table, those that are features, of which one can be chosen as the label.
     """
@@ -50,6 +57,7 @@ class RawDataset:
     graph_ids: np.ndarray | None = None
     class_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
+    edge_names: tuple[str, ...] | None = None
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -61,6 +69,7 @@ def make_dataset(
     multi_label: bool | None,
     self_loops: SelfLoops = "keep",
     unflagged: Unflagged = "drop",
+    repeated_edges: RepeatedEdges = "error",
     kind: Literal["real", "synthetic"] = "real",
     ceiling: float | None = None,
 ) -> NodeDataset:
@@ -72,6 +81,8 @@ def make_dataset(
     refuse them (`error`). They need no label unless they are trained on. With `context`, a node of
     the split that has no label is taken out of it; otherwise it is refused.
 
+    repeated_edges : what the features of edges that are merged become: their `sum`, `mean`, `max`,
+                  or those of the `first`; `error` refuses edges that would have to be merged.
     multi_label : whether a node has several labels, (N, C) of 0 and 1. If not, labels are classes
                   in shape (N,) or (N, 1), or one-hot rows (N, C): those that a node of the split
                   has, renumbered from 0 on. None takes what the labels say: see `check_labels`.
@@ -81,7 +92,7 @@ def make_dataset(
     expect_choice("self_loops", self_loops, get_args(SelfLoops))
     features = check_features(raw.sources["features"], raw.features, raw.node_ids)
     labels, split, split_notes = settle_targets(raw, unflagged, multi_label)
-    graph, notes_of_graph = settle_graph(raw, self_loops)
+    graph, notes_of_graph = settle_graph(raw, self_loops, repeated_edges)
     notes = [*raw.notes, *notes_of_graph, *labels.notes, *split_notes]
     graph_ids = None
     if raw.graph_ids is not None:
@@ -99,6 +110,7 @@ def make_dataset(
         num_classes=labels.num_classes,
         class_names=labels.class_names,
         feature_names=raw.feature_names,
+        edge_names=raw.edge_names,
         notes=tuple(map(one_line, notes)),
         ceiling=ceiling,
     )
@@ -110,13 +122,28 @@ def kept_nodes(split: np.ndarray, unflagged: Unflagged) -> np.ndarray:
     return np.flatnonzero((split != UNFLAGGED) | (unflagged == "context"))
 
 
-def settle_graph(raw: RawDataset, self_loops: SelfLoops) -> tuple[CSRGraph, list[str]]:
-    """The graph, undirected and without repeats, and notes."""
-    stored = raw.graph.to_csr()
-    undirected = stored.undirected()
+def settle_graph(
+    raw: RawDataset, self_loops: SelfLoops, repeated_edges: RepeatedEdges = "error"
+) -> tuple[CSRGraph, list[str]]:
+    """The graph, undirected and without repeats, and notes.
+
+    Raises DataError for features of edges that are not finite, or that nothing says how to merge.
+    """
+    expect_choice("repeated_edges", repeated_edges, get_args(RepeatedEdges))
+    stored, said = raw.graph.to_csr(), []
+    if stored.edge_attr is None:
+        undirected = stored.undirected()
+    else:
+        said = check_edge_features(raw.path or "edges", stored.edge_attr, raw.edge_names)
+        if repeated_edges == "error" and (repeats := stored.num_repeats):
+            raise DataError(
+                f"{raw.path or 'edges'}: {repeats:,} edges repeat another one, and have features; "
+                "repeated_edges: sum, mean or max of these, or first"
+            )
+        undirected = stored.undirected(reduce=None if repeated_edges == "error" else repeated_edges)
     graph = undirected.self_loops(self_loops)
     merged = graph_notes(undirected.num_edges, stored.num_repeats)
-    return graph, [*merged, *_loop_notes(undirected, graph, self_loops)]
+    return graph, [*said, *merged, *_loop_notes(undirected, graph, self_loops)]
 
 
 def settle_targets(

@@ -63,6 +63,7 @@ class TrafficDataset:
     time_of_day  : (T,) float32 in [0, 1), the elapsed part of the day; None if not known.
     sensor_ids   : the files' own names of the N sensors, as text.
     coordinates  : (N, 2) float64 latitude and longitude, or None.
+    edge_names   : what the features of the graph's arcs are; none if its file has just arcs.
     windows      : the files' own split, if they come as windows that are split already.
     others       : (T, N, C) float32, other quantities that a forecast reads too, such as the flow
                    beside the speed; NaN where one is missing; None without any.
@@ -91,6 +92,7 @@ class TrafficDataset:
     windows: Windows | None = None
     others: np.ndarray | None = None
     other_names: tuple[str, ...] = ()
+    edge_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -15,6 +15,7 @@ from gaancore.errors import DataError, expect_choice, one_line
 from gaancore.graph import CSRGraph, SelfLoops
 
 GraphKind = Literal["undirected", "directed"]
+OWN_DIRECTION = "own direction"  # 1 where a road is driven so, 0 where only the other way
 DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
 
 
@@ -22,7 +23,8 @@ DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
 class RoadGraph:
     """A road graph as its file gives it: directed, self-loops included.
 
-    graph: row j lists the sensors i with an arc i -> j. sensor_ids: None if the file names none.
+    graph: row j lists the sensors i with an arc i -> j; the features of its arcs are `edge_names`.
+    sensor_ids: None if the file names none.
     in_order: whether the ids are listed in an order that someone chose; roads only mention them.
     max_pairs: of a graph that was made of distances or places: the share of all pairs of sensors
     above which it is refused.
@@ -34,6 +36,7 @@ class RoadGraph:
     notes: tuple[str, ...] = ()
     in_order: bool = True
     max_pairs: float | None = None
+    edge_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,6 @@ def make_traffic(
     Where one of the two has no ids, they are joined by position, and a note has the first three
     pairs: ids that are 0 to N - 1 are the positions, others must be listed in an order.
 
-
     coordinates : (latitude, longitude) by sensor id.
     others      : (T, N) numbers by name, of which only NaN means "missing".
     graph_kind  : `undirected` takes both directions of every arc, `directed` the arcs as they are.
@@ -92,6 +94,10 @@ def make_traffic(
     graph, graph_notes = prepare_graph(
         road.path, graph, graph_kind, self_loops, sensor_ids, road.max_pairs
     )
+    edge_names = road.edge_names
+    if graph.edge_dim:
+        edge_names += (OWN_DIRECTION,) if graph_kind == "undirected" else ()
+        graph_notes.append(f"graph: edge_features can read its {', '.join(edge_names)}")
     places, place_notes = places_of(sensor_ids, coordinates)
     beside, beside_notes = others_of(raw.path, raw.speeds.shape, others or {}, sensor_ids)
     notes = (
@@ -114,6 +120,7 @@ def make_traffic(
         windows=raw.windows,
         others=beside,
         other_names=tuple(others or ()),
+        edge_names=edge_names,
         notes=tuple(map(one_line, notes)),
     )
 
@@ -237,7 +244,7 @@ def prepare_graph(
     loops = graph.num_self_loops
     arcs = f"graph: {graph.num_edges - loops:,} directed arcs"
     if graph_kind == "undirected":
-        graph = graph.undirected()
+        graph = graph.undirected(direction=graph.edge_dim > 0)
         arcs += f", {graph.num_edges - loops:,} after making it undirected"
     notes = [f"{arcs}; weights are ignored"]
     share = (graph.num_edges - loops) / max(1, graph.num_nodes * (graph.num_nodes - 1))

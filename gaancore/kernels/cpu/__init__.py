@@ -2,6 +2,14 @@
 
 from gaancore.kernels.arguments import check_if_asked
 from gaancore.kernels.cpu.attention import attention_backward, attention_forward
+from gaancore.kernels.cpu.edges import (
+    edge_max_backward,
+    edge_max_forward,
+    edge_sum_backward,
+    edge_sum_forward,
+    feature_dot,
+    feature_sum,
+)
 from gaancore.kernels.cpu.elementwise import (
     adam_step,
     dropout,
@@ -32,6 +40,12 @@ __all__ = [
     "bce_with_logits",
     "dropout",
     "edge_dot",
+    "edge_max_backward",
+    "edge_max_forward",
+    "edge_sum_backward",
+    "edge_sum_forward",
+    "feature_dot",
+    "feature_sum",
     "gru_update_backward",
     "gru_update_forward",
     "linear_backward",

@@ -29,7 +29,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 
 @cache
-def _strip_width(features: int) -> int:
+def strip_width(features: int) -> int:
     """The widest divisor of `features` up to WIDEST; the whole row where there is only 1; 1 where
     there are none, so that a row of none has 0 strips."""
     widths = [w for w in range(min(features, WIDEST), 1, -1) if features % w == 0]
@@ -38,7 +38,7 @@ def _strip_width(features: int) -> int:
 
 def segment_mean_forward(values: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     features = values.shape[1]
-    width = _strip_width(features)
+    width = strip_width(features)
     out = np.empty((indptr.size - 1, features), values.dtype)
     args = (values.reshape(-1, width), indptr, indices, features // width, out.reshape(-1, width))
     by_edges(_mean_forward(width), indptr, features, *args)
@@ -69,7 +69,7 @@ def segment_mean_backward(
     grad: np.ndarray, indptr: np.ndarray, t_indptr: np.ndarray, t_indices: np.ndarray
 ) -> np.ndarray:
     features = grad.shape[1]
-    width = _strip_width(features)
+    width = strip_width(features)
     inverse_degree = (1 / np.maximum(np.diff(indptr), 1)).astype(grad.dtype)
     out = np.empty((t_indptr.size - 1, features), grad.dtype)
     strips, grads = features // width, grad.reshape(-1, width)
@@ -99,7 +99,7 @@ def _mean_backward(width: int) -> Any:
 
 def segment_max_forward(values: np.ndarray, indptr: np.ndarray, indices: np.ndarray) -> Pair:
     features = values.shape[1]
-    width = _strip_width(features)
+    width = strip_width(features)
     out = np.empty((indptr.size - 1, features), values.dtype)
     winners = np.empty(out.shape, np.int32)
     targets = (out.reshape(-1, width), winners.reshape(-1, width))

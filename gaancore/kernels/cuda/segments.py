@@ -52,13 +52,24 @@ def segment_weighted_sum(
 
 
 def sum_over_rows(
-    file: str, kernel: str, gathered: Array, given: tuple[Any, ...], indptr: Array, num_edges: int
+    file: str,
+    kernel: str,
+    gathered: Array,
+    given: tuple[Any, ...],
+    indptr: Array,
+    num_edges: int,
+    sizes: tuple[int, ...] | None = None,
+    beside: tuple[Array, ...] = (),
 ) -> Array:
-    """Launch a kernel that is made of `sum_over_rows`, then add up pieces."""
-    xp, dtype, sizes = array_module(gathered), gathered.dtype, gathered.shape[1:]  # (K, D) or (F,)
+    """Launch a kernel that is made of `sum_over_rows`, then add up pieces.
+
+    sizes  : of a row of the result, (K, D) or (F,); by default that of a row of `gathered`.
+    beside : what is walked together with the rows of `gathered`.
+    """
+    xp, dtype, sizes = array_module(gathered), gathered.dtype, sizes or gathered.shape[1:]
     N, slots = indptr.size - 1, num_slots(num_edges)
     per_row = math.prod(sizes)
-    numbers, team, teams = share_out(gathered)
+    numbers, team, teams = share_out(gathered, *beside)
     out, partial = xp.empty((N, *sizes), dtype), xp.empty((slots, *sizes), dtype)
     threads = (N + slots) * math.prod(sizes[:-1]) * teams * team
     args = (*given, i64(N), i64(slots), *map(i32, sizes), i32(team), out, partial)

@@ -8,8 +8,13 @@ from gaancore.training.nodes.settings import NodeSettings
 Model = NodeClassifier | FeedForward
 
 
-def build_model(settings: NodeSettings, num_features: int, num_classes: int) -> Model:
-    """The model that `settings` describe, initialised from the run seed."""
+def build_model(
+    settings: NodeSettings, num_features: int, num_classes: int, edge_dim: int = 0
+) -> Model:
+    """The model that `settings` describe, initialised from the run seed.
+
+    edge_dim : how many features of an edge it reads; a model that sees no graph reads none.
+    """
     s, rng = settings, generator(settings.seed, "init")
     if s.model == "fnn":
         return FeedForward(
@@ -28,6 +33,7 @@ def build_model(settings: NodeSettings, num_features: int, num_classes: int) -> 
             value_dim=value_dim,
             gate_dim=s.gate_dim,
             attention_dropout=s.attention_dropout,
+            edge_dim=edge_dim,
         )
         for heads, value_dim in zip(s.heads, s.value_dims, strict=True)
     ]

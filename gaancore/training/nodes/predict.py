@@ -9,9 +9,14 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gaancore.array import resolve_device
-from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.features import (
+    Features,
+    standardised_edges,
+    with_known_categories,
+)
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import DataError, SettingsError
+from gaancore.graph import CSRGraph
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.inference import infer, infer_hidden
@@ -25,6 +30,8 @@ class Classifier:
 
     class_names, feature_names : what its data calls the C classes or labels and the F features;
                                  None if it has no names for them.
+    edges      : the mean and scale (B,) of the features of edges; None if it reads none.
+    edge_names : what its data calls them.
     """
 
     path: Path
@@ -34,6 +41,8 @@ class Classifier:
     scale: np.ndarray
     class_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
+    edges: tuple[np.ndarray, np.ndarray] | None = None
+    edge_names: tuple[str, ...] | None = None
 
     @property
     def multi_label(self) -> bool:
@@ -42,16 +51,16 @@ class Classifier:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copied and pickled by the weights; on another machine, on the device that works there."""
         statistics = {"mean": self.mean, "scale": self.scale}
-        names = (self.class_names, self.feature_names)
+        names = (self.class_names, self.feature_names, self.edge_names)
         return _with_weights, (
-            self.path, self.settings, self.model.state(), statistics, names, "auto"
+            self.path, self.settings, self.model.state(), statistics, names, "auto", self.edges
         )  # fmt: skip
 
     def logits(self, inputs: NodeInputs) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
         `infer`. Raises DataError as `features`.
         """
-        return infer(self.model, inputs.graph, self.features(inputs), _all_nodes(inputs))
+        return infer(self.model, self.graph(inputs), self.features(inputs), _all_nodes(inputs))
 
     def embeddings(self, inputs: NodeInputs, layer: int | None = None) -> np.ndarray:
         """(N, width): what hidden layer `layer` puts out, from 1; if None, the last, which the
@@ -60,7 +69,7 @@ class Classifier:
         self.expect_layer(layer)
         number = layer or self.model.num_layers
         return infer_hidden(
-            self.model, inputs.graph, self.features(inputs), _all_nodes(inputs), number
+            self.model, self.graph(inputs), self.features(inputs), _all_nodes(inputs), number
         )
 
     def expect_layer(self, layer: int | None) -> None:
@@ -92,6 +101,27 @@ class Classifier:
         by_row = self.settings.by_row
         return Features(inputs.features, self.mean, self.scale, by_row=by_row)
 
+    def graph(self, inputs: NodeInputs) -> CSRGraph:
+        """The graph, whose blocks carry the features of edges as the model was trained on them.
+
+        Raises DataError if they are not those, by their number or by their names.
+        """
+        if self.edges is None:
+            return standardised_edges(inputs.graph, None)
+        graph, names = with_known_categories(inputs.graph, inputs.edge_names, self.edge_names)
+        if graph.edge_dim != self.edges[0].size:
+            raise DataError(
+                f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
+                f"edge, here are {graph.edge_dim:,}"
+            )
+        for own, given in zip(self.edge_names or (), names or (), strict=False):
+            if own != given:
+                raise DataError(
+                    f"{inputs.path}: edges: {given!r} stands where the run was trained on "
+                    f"{own!r}; give the features the names and the order that they had then"
+                )
+        return standardised_edges(graph, self.edges)
+
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
         classes of a node. (N, C) as `logits`.
@@ -117,8 +147,11 @@ def load_classifier(
         names = (
             _names(data.get("class_names"), weights["head.bias"].size),
             _names(data.get("feature_names"), statistics["mean"].size),
+            data.get("edge_names"),
         )
-        return _with_weights(folder.path, settings, weights, statistics, names, device)
+        of_edges = groups.get("edges")
+        edges = (of_edges["mean"], of_edges["scale"]) if of_edges else None
+        return _with_weights(folder.path, settings, weights, statistics, names, device, edges)
 
 
 def _with_weights(
@@ -126,13 +159,18 @@ def _with_weights(
     settings: NodeSettings,
     weights: dict[str, np.ndarray],
     statistics: dict[str, np.ndarray],
-    names: tuple[tuple[str, ...] | None, tuple[str, ...] | None],
+    names: tuple[tuple[str, ...] | None, tuple[str, ...] | None, tuple[str, ...] | None],
     device: str,
+    edges: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Classifier:
-    model = build_model(settings, len(weights["embed.weight"]), weights["head.bias"].size)
+    edge_dim = edges[0].size if edges else 0
+    sizes = (len(weights["embed.weight"]), weights["head.bias"].size, edge_dim)
+    model = build_model(settings, *sizes)
     model.load_state(weights)
     model = model.to(resolve_device(device))
-    return Classifier(path, settings, model, statistics["mean"], statistics["scale"], *names)
+    class_names, feature_names, edge_names = names
+    found = (statistics["mean"], statistics["scale"], class_names, feature_names)
+    return Classifier(path, settings, model, *found, edges, edge_names)
 
 
 def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:

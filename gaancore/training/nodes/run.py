@@ -4,8 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from gaancore.array import resolve_device
+from gaancore.data.files.columns import AUTO, NONE
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
-from gaancore.data.nodes.features import feature_statistics
+from gaancore.data.nodes.features import edge_statistics, feature_statistics
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn.observe import observing
 from gaancore.optim import PlateauSchedule
@@ -61,11 +62,13 @@ class ClassifierRun(Run):
         self.dataset = dataset
         self.prefetch = prefetch
         statistics = feature_statistics(dataset, s.normalize)
-        self.scorer = Scorer(dataset, statistics, s, prefetch)
+        edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
+        self.scorer = Scorer(dataset, statistics, s, prefetch, edges)
         view = self.scorer.view(TRAIN)
         learned = dataset.labels[dataset.nodes(TRAIN)]
         self.loss_of = NodeLoss(s, learned, dataset.num_classes)
-        model = build_model(s, dataset.num_features, dataset.num_classes)
+        edge_dim = edges[0].size if edges else 0
+        model = build_model(s, dataset.num_features, dataset.num_classes, edge_dim)
         self.batches = Batches(view, self.scorer.features(view), s, model.num_steps)
         super().__init__(
             s,
@@ -80,6 +83,8 @@ class ClassifierRun(Run):
         )
         self.optimizer.weight_decay = s.weight_decay
         self.notes = words.seen_in_training(s.transductive)
+        if edges is None and dataset.graph.edge_dim:
+            self.notes += ("the features of edges are not read (edge_features, model)",)
 
     def fetch(self) -> Fetch[Batch]:
         step = self.progress.step
@@ -113,8 +118,10 @@ class ClassifierRun(Run):
         return Validation(scores.micro_f1, asdict(scores), {"gates": found} if found else {})
 
     def kept_with_best(self) -> Groups:
-        mean, scale = self.scorer.statistics
-        return {"features": {"mean": mean, "scale": scale}}
+        groups = {"features": self.scorer.statistics, "edges": self.scorer.edges}
+        return {
+            name: {"mean": found[0], "scale": found[1]} for name, found in groups.items() if found
+        }
 
     def outcome(self) -> dict[str, Any]:
         there = self.dataset.nodes(TEST).size
@@ -130,3 +137,15 @@ class ClassifierRun(Run):
                 f"given, {self.settings.epochs}; train a new run to that length"
             )
         super().set_epochs(epochs)
+
+
+def _reads_edges(s: NodeSettings, dataset: NodeDataset) -> bool:
+    """Whether the model reads the features of edges. Of files, only those that were asked for are
+    there. Raises SettingsError for some of those of data in memory.
+    """
+    if s.edge_features not in (AUTO, NONE) and dataset.path is None:
+        raise SettingsError(
+            "edge_features: of data in memory auto (all) or none; leave others out where the data "
+            "are made"
+        )
+    return s.model != "fnn" and s.edge_features != NONE

@@ -1,9 +1,11 @@
 """F1 of a classifier on the splits of a dataset, each from what it may see."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.features import Features, standardised_edges
 from gaancore.training.nodes.baselines.of_nodes import Baselines, baselines
 from gaancore.training.nodes.build import Model
 from gaancore.training.nodes.inference import infer, infer_sampled
@@ -15,6 +17,7 @@ class Scorer:
     """Scores models on one dataset.
 
     statistics : (mean, scale), each (F,), by which the model's features are standardised.
+    edges      : the same of the features of edges, each (B,); None: the model reads none.
     prefetch   : batches made ahead, where `eval_fanouts` asks for sampled neighbourhoods.
     """
 
@@ -24,11 +27,13 @@ class Scorer:
         statistics: tuple[np.ndarray, np.ndarray],
         settings: NodeSettings,
         prefetch: int = 0,
+        edges: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.dataset = dataset
         self.statistics = statistics
         self.settings = settings
         self.prefetch = prefetch
+        self.edges = edges
         self._views: dict[int, NodeDataset] = {}
 
     def view(self, split: int) -> NodeDataset:
@@ -36,7 +41,8 @@ class Scorer:
         if self.settings.transductive:
             return self.dataset
         if split not in self._views:
-            self._views[split], _ = self.dataset.view(split)
+            view, _ = self.dataset.view(split)
+            self._views[split] = replace(view, graph=standardised_edges(view.graph, self.edges))
         return self._views[split]
 
     def features(self, view: NodeDataset) -> Features:

@@ -8,6 +8,7 @@ from gaancore.data import (
     Nan,
     Normalize,
     Reading,
+    RepeatedEdges,
     SelfLoops,
     Unflagged,
     UnknownEdges,
@@ -49,7 +50,9 @@ REDDIT: dict[str, Any] = {
 
 # Where a graph of one's own departs from both: every node stays, and a split is drawn if the files
 # have none. What depends on its size is in suit.py.
-OWN: dict[str, Any] = {"unflagged": "context", "split_shares": (60.0, 20.0, 20.0)}
+OWN: dict[str, Any] = {
+    "unflagged": "context", "split_shares": (60.0, 20.0, 20.0), "edge_features": "auto"
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,9 @@ class NodeSettings:
     label: str = ""  # the column or attribute that is the label; "": its usual name
     split_column: str = ""  # the same of the split, or its number where there are several
     features: MadeFeatures = "file"  # or what stands for features
+    # features of edges, of two tables or an .npz: auto (all), none, or names with commas between
+    edge_features: str = "none"
+    repeated_edges: RepeatedEdges = "error"  # what the features of merged edges become
     # per cent of training, validation and test nodes where the files have no split; 0: refused
     split_shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
     split_seed: int = 0
@@ -129,7 +135,9 @@ class NodeSettings:
     @property
     def reading(self) -> Reading:
         """How files are read that leave a choice."""
-        return Reading(self.unknown_edges, self.label, self.split_column, self.features)
+        return Reading(
+            self.unknown_edges, self.label, self.split_column, self.features, self.edge_features
+        )
 
     @property
     def by_row(self) -> bool:

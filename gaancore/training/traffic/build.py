@@ -8,9 +8,11 @@ from gaancore.training.traffic.settings import ForecastSettings
 ForecastModel = TrafficForecaster | FlatForecaster
 
 
-def build_forecaster(settings: ForecastSettings, num_inputs: int) -> ForecastModel:
-    """The model that `settings` describe, for `num_inputs` channels a step, initialised from the
-    run seed.
+def build_forecaster(
+    settings: ForecastSettings, num_inputs: int, edge_dim: int = 0
+) -> ForecastModel:
+    """The model that `settings` describe, for `num_inputs` channels a step and `edge_dim` features
+    of a road, initialised from the run seed.
     """
     s, rng = settings, generator(settings.seed, "init")
     if s.model == "fnn":
@@ -25,6 +27,7 @@ def build_forecaster(settings: ForecastSettings, num_inputs: int) -> ForecastMod
         value_dim=s.values_per_head,
         gate_dim=s.gate_dim,
         mean_in_gate=False,  # max pooling alone is in the gate (section 5.3)
+        edge_dim=edge_dim,
     )
     return TrafficForecaster(
         num_inputs, spec=spec, hidden_dim=s.hidden_dim, num_layers=s.num_layers, rng=rng

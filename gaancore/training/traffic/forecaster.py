@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from gaancore.array import Array, resolve_device, to_device, to_numpy
+from gaancore.data.files.columns import AUTO, NONE, chosen_columns
 from gaancore.data.traffic.batches import Missing, Scaler, TrafficBatch, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
 from gaancore.graph.copies import GraphCopies
 from gaancore.ops import masked_absolute_error
 from gaancore.tensor import Tensor, no_grad
@@ -46,8 +48,9 @@ class SpeedForecaster:
             missing=settings.missing,
         )
         self.num_sensors = dataset.num_sensors
-        self.copies = GraphCopies(dataset.graph, device)
-        model = build_forecaster(settings, self.windows.num_inputs)
+        graph = roads(dataset, settings.edge_features)
+        self.copies = GraphCopies(graph, device)
+        model = build_forecaster(settings, self.windows.num_inputs, graph.edge_dim)
         self.model: ForecastModel = model.to(device)
 
     def speeds(
@@ -130,10 +133,29 @@ def load_forecaster(
     return forecaster
 
 
+def roads(dataset: TrafficDataset, edge_features: str) -> CSRGraph:
+    """The graph whose arcs have the features that are named, standardised over its arcs.
+
+    They belong to the graph, which is one and the same in training and in tests.
+    Raises DataError for one that the graph's file does not give.
+    """
+    names = chosen_columns(f"{dataset.where}: roads", dataset.edge_names, edge_features)
+    if not names:
+        return dataset.graph.with_edge_attr(None)
+    chosen = [dataset.edge_names.index(name) for name in names]
+    rows = dataset.graph.edge_attr[:, chosen].astype(np.float64)
+    if len(rows):
+        deviation = rows.std(axis=0)
+        rows = (rows - rows.mean(axis=0)) / np.where(deviation > 1e-12, deviation, 1)
+    return dataset.graph.with_edge_attr(rows.astype(np.float32))
+
+
 def with_known_features(settings: ForecastSettings, dataset: TrafficDataset) -> ForecastSettings:
     """`auto` among the features as what the data know: the time of day and, for the released
-    variant, where the sensors are.
+    variant, where the sensors are; and among those of roads, what the graph's file gives.
     """
+    if settings.edge_features == AUTO:
+        settings = replace(settings, edge_features=",".join(dataset.edge_names) or NONE)
     if settings.features != ("auto",):
         return settings
     known = ["time_of_day"] if dataset.time_of_day is not None else []

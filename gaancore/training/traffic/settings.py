@@ -44,6 +44,8 @@ class ForecastSettings:
     scaler: ScalerKind = "global"
     scaler_missing: ScalerMissing = "leave-out"  # DCRNN counts them as speeds of 0: "zero"
     missing: Missing = "zero"
+    # features of roads that the aggregators read: none; auto: all that the graph's file has; names
+    edge_features: str = "none"
 
     # Optimisation, section 5.3: Adam, batches of 64 sequences, scheduled sampling. The paper names
     # neither clipping nor a schedule; 5.0, the floor and the factor are the released defaults.

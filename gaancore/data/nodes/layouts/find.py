@@ -43,9 +43,9 @@ LOOKED_FOR = (
 # What reads each layout, and which choices of a Reading have a meaning for it
 Reader = Callable[..., RawDataset]
 TAKES: dict[Reader, tuple[str, ...]] = {
-    read_csv_graph: ("label", "split_column"),
+    read_csv_graph: ("label", "split_column", "edge_features"),
     read_networkx_file: ("label", "split_column"),
-    read_one_npz: ("split_column",),
+    read_one_npz: ("split_column", "edge_features"),
     read_ogb: ("split_column",),
     read_matlab: ("label",),
     read_graphsage: (),
@@ -69,8 +69,8 @@ def read_layout(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     choice of `reading` that means nothing to the layout.
     """
     if (found := _reader(path)) is not None:
-        for name in ("label", "split_column"):
-            if reading.needed and getattr(reading, name) and name not in TAKES.get(found.read, ()):
+        for name in reading.chosen:
+            if name not in TAKES.get(found.read, ()):
                 raise SettingsError(
                     f"{name}: the files at {found.path} leave nothing to choose; leave it out"
                 )

@@ -7,7 +7,8 @@ split    : `split` (N,) of 0 train, 1 validation, 2 test, -1 none;
            or `train_mask val_mask test_mask`, (N,) or (N, 1);
            of several splits, (N, S), one is chosen by its number from 0 on;
            or `train_idx val_idx test_idx`, the numbers of the nodes (`valid_...` is `val_...`)
-optional : `graph_id` (N,) integers; labels and split, of a graph that is only predicted on
+optional : `edge_attr` or `e`, (E,) or (E, B), features of the edges, where they are asked for;
+           `graph_id` (N,) integers; labels and split, of a graph that is only predicted on
 The names are those of PyTorch Geometric's `Data`, of OGB's splits and of the public PPI
 conversions. Arrays of other names are not unpacked, and a note names them.
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files.arrays import listed_names, npz_names, read_npz
+from gaancore.data.files.columns import chosen_columns
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.labels import label_array, listed
 from gaancore.data.nodes.layouts.citations.attributed import is_attributed, read_attributed
@@ -37,6 +39,7 @@ from gaancore.graph import ArcList, CSRGraph
 EDGE_NAMES = (("src", "dst"), ("edge_index",), ("indptr", "indices"))
 FEATURE_NAMES = (("x",), ("feats",), ("features",))
 LABEL_NAMES = (("y",), ("labels",))
+EDGE_ATTR_NAMES = (("edge_attr",), ("e",))
 
 
 def looks_like_graph(names: Collection[str]) -> bool:
@@ -53,12 +56,15 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if is_attributed(names):
         return read_attributed(path, reading)
     has_features = not {"y", "labels"} & {*names} or {"x", "feats", "features"} & {*names}
+    of_edges = [name for (name,) in EDGE_ATTR_NAMES if name in names]
+    wants_edges = bool(chosen_columns(str(path), of_edges, reading.edge_features))
     wanted = [
         *(_pick(path, names, "features", *FEATURE_NAMES) if has_features else ()),
         *_pick(path, names, "edges", *EDGE_NAMES),
         *(_pick(path, names, "labels", *LABEL_NAMES) if {"y", "labels"} & {*names} else ()),
         *split_names(path, names),
         *({"graph_id"} & {*names}),
+        *(_pick(path, names, "features of edges", *EDGE_ATTR_NAMES) if wants_edges else ()),
     ]
     arrays = read_npz(path, wanted)
     labels = next((arrays[name] for (name,) in LABEL_NAMES if name in arrays), None)
@@ -69,9 +75,14 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     num_nodes = len(features) if features.ndim else 0
     unused = sorted({*names} - {*wanted})
     notes = [f"arrays not used: {listed(unused)}"] if unused else []
+    edge_attr = next((arrays[name] for (name,) in EDGE_ATTR_NAMES if name in arrays), None)
+    if edge_attr is not None:
+        edge_attr = edge_attr[:, None] if edge_attr.ndim == 1 else edge_attr
+        edge_attr = edge_attr.astype(np.float32) if edge_attr.dtype.kind == "f" else edge_attr
+        notes.append(f"{edge_attr.shape[-1]} features of edges")
     return RawDataset(
         path=str(path),
-        graph=_read_graph(path, arrays, num_nodes),
+        graph=_read_graph(path, arrays, num_nodes, edge_attr),
         features=features,
         labels=None if classes is None else classes.places,
         split=_read_split(path, arrays, num_nodes, reading),
@@ -98,7 +109,9 @@ def _pick(
     return found[0]
 
 
-def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CSRGraph | ArcList:
+def _read_graph(
+    path: Path, arrays: dict[str, np.ndarray], num_nodes: int, edge_attr: np.ndarray | None
+) -> CSRGraph | ArcList:
     if "edge_index" in arrays:
         edge_index = arrays["edge_index"]
         if edge_index.ndim != 2 or len(edge_index) != 2:
@@ -114,8 +127,8 @@ def _read_graph(path: Path, arrays: dict[str, np.ndarray], num_nodes: int) -> CS
         )
     with naming_file(str(path)):
         if "indptr" in arrays:
-            return CSRGraph(first, second, num_nodes)
-        return ArcList(first, second, num_nodes)
+            return CSRGraph(first, second, num_nodes, edge_attr=edge_attr)
+        return ArcList(first, second, num_nodes, edge_attr)
 
 
 def _read_split(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from gaancore.data.files.columns import AUTO, NONE
 from gaancore.errors import SettingsError, expect_choice
 
 UnknownEdges = Literal["error", "drop"]
@@ -18,6 +19,8 @@ class Reading:
     split_column : the column or the number of the split, where files have several; "" for the
                    usual name.
     features     : those of the `file`, or what stands for them: see `with_features`.
+    edge_features : of two tables the columns of edges.csv that are features of edges, of an `.npz`
+                   its edge_attr: all (`auto`), `none`, or names with commas between.
     needed       : whether what is chosen must be there. If not, as for a graph to predict on, a
                    chosen column is no feature where it is there, and is not missed where it is not.
     Raises SettingsError for a value that is not one of these.
@@ -33,23 +36,30 @@ class Reading:
     label: str = ""
     split_column: str = ""
     features: MadeFeatures = "file"
+    edge_features: str = NONE
     needed: bool = True
 
     def __post_init__(self) -> None:
         expect_choice("unknown_edges", self.unknown_edges, get_args(UnknownEdges))
         expect_choice("features", self.features, get_args(MadeFeatures))
 
+    @property
+    def chosen(self) -> list[str]:
+        """What was chosen by name, and must be there."""
+        choices = {
+            "label": self.label,
+            "split_column": self.split_column,
+            "edge_features": self.edge_features not in (AUTO, NONE),
+        }
+        return [name for name, given in choices.items() if given and self.needed]
+
     def expect_of_store(self, where: Path) -> None:
         """Raises SettingsError if something is chosen that a store has settled."""
-        chosen = {"features": self.features != "file"}
-        if self.needed:
-            chosen |= {"label": bool(self.label), "split_column": bool(self.split_column)}
-        for name, given in chosen.items():
-            if given:
-                raise SettingsError(
-                    f"{name}: {where} is a store, in which this is settled; choose it when the "
-                    "files are converted, and leave it out here"
-                )
+        for name in (*self.chosen, *(["features"] if self.features != "file" else [])):
+            raise SettingsError(
+                f"{name}: {where} is a store, in which this is settled; choose it when the files "
+                "are converted, and leave it out here"
+            )
 
 
 AS_IT_IS = Reading()

@@ -39,7 +39,8 @@ def read_road_edges(
     between; further columns are ignored, except lengths.
 
     With a column `cost`, `distance` or `length` (DCRNN's `distances_la_2012.csv`), only roads whose
-    weight is not 0 are edges (see `road_weights`). Edges to other sensors are left out before.
+    weight is not 0 are edges (see `road_weights`), and they have this weight and their length as
+    features. Edges to other sensors are left out before.
     Without a header the columns are both ends and the length (`distances_bay_2017.csv`).
     ids   : all sensors, in order, those without an edge too.
     among : without `ids`: the sensors wanted; a sensor is in the graph if the file names it.
@@ -81,13 +82,17 @@ def read_road_edges(
         )
     sensors = ids or tuple(named)
     row_of = {name: place for place, name in enumerate(sensors)}
-    kept = list(roads)
+    kept, attr = list(roads), None
     notes = [f"graph: edges {path.name}", *table.notes, *commas.notes()]
     if left_out:
         notes.append(f"graph: {left_out:,} edges to other sensors left out")
+    lengths = np.array(list(roads.values()))
     made = length_at is not None and choices.kernel != "none"
+    if length_at is not None:
+        weights = road_weights(lengths, choices)
+        near = weights > 0
+        attr = np.column_stack([lengths, weights])[near]
     if made:
-        near = road_weights(np.array(list(roads.values())), choices) > 0
         kept = [road for road, is_near in zip(roads, near, strict=True) if is_near]
         none = "" if kept else "warning: "
         notes.append(
@@ -101,7 +106,9 @@ def read_road_edges(
                 "of them near; to keep every road, choose none (kernel)"
             )
     pairs = np.array([(row_of[a], row_of[b]) for a, b in kept], np.int64).reshape(-1, 2)
-    graph = CSRGraph.from_edges(pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge")
+    graph = CSRGraph.from_edges(
+        pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge", edge_attr=attr
+    )
     return RoadGraph(
         str(path),
         graph,
@@ -109,6 +116,7 @@ def read_road_edges(
         tuple(notes),
         in_order=ids is not None,
         max_pairs=choices.max_pairs if made else None,
+        edge_names=() if attr is None else ("distance", "weight"),
     )
 
 

@@ -168,16 +168,20 @@ def _graph_of(
         raise DataError(f"{path}: row {row}, column {column} is not a finite number")
     there = matrix.data != 0
     notes = (f"graph: matrix {path.name}", *notes)
+    attr = matrix.data[there][:, None]
     made = choices.kernel != "none" and _are_distances(matrix)
     if made:
         lengths = np.concatenate([matrix.data[there], np.zeros(num_nodes)])  # and to themselves
-        there[there] = road_weights(lengths, choices)[:-num_nodes] > 0
+        weights = road_weights(lengths, choices)[:-num_nodes]
+        attr = np.column_stack([matrix.data[there], weights])[weights > 0]
+        there[there] = weights > 0
         notes += (
             f"graph: {path.name} holds distances ({lengths.max():g} at most), not weights: "
             f"{np.count_nonzero(there):,} of {lengths.size - num_nodes:,} roads are near (weight "
             f">= {choices.least_weight:g}; kernel, sigma, threshold)",
         )
-    graph = CSRGraph.from_edges(src[there], dst[there], num_nodes, duplicates="merge")
+    arcs = (src[there], dst[there], num_nodes)
+    graph = CSRGraph.from_edges(*arcs, duplicates="merge", edge_attr=attr, reduce="sum")
     if beside is not None and len(beside) == num_nodes:
         first = ", ".join(f"row {row} is sensor {name}" for row, name in enumerate(beside[:3]))
         notes += (f"graph: its rows joined by position with the list of sensor ids: {first}, ...",)
@@ -187,4 +191,11 @@ def _graph_of(
             f"graph: {len(beside):,} sensor ids in the list beside it, but {num_nodes:,} rows: the "
             "list is not used",
         )
-    return RoadGraph(str(path), graph, own, notes, max_pairs=choices.max_pairs if made else None)
+    return RoadGraph(
+        str(path),
+        graph,
+        own,
+        notes,
+        max_pairs=choices.max_pairs if made else None,
+        edge_names=("distance", "weight") if made else ("weight",),
+    )

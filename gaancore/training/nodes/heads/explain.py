@@ -6,7 +6,7 @@ import numpy as np
 
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import SettingsError
-from gaancore.graph.ordered_rows import some_rows
+from gaancore.graph.ordered_rows import places_of_rows, some_rows
 from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.nn.aggregators import Attention, GatedAttention
 from gaancore.nn.observe import Observer, Seen, observing
@@ -22,11 +22,13 @@ class ArcAttention:
     targets : (E,) the node i that gathers, a row of the inputs.
     sources : (E,) its neighbour j, likewise; those of a node in the order of the graph.
     layers  : layer number, from 1 -> w_ij^k (E, K); they sum to 1 over the arcs into a node.
+    edge_attr : (E, B) the features of these arcs as the data have them; None if they have none.
     """
 
     targets: np.ndarray
     sources: np.ndarray
     layers: dict[int, np.ndarray]
+    edge_attr: np.ndarray | None = None
 
 
 def node_gates(
@@ -61,8 +63,11 @@ def arc_attention(
     numbers = _observe(classifier, inputs, distinct, layer, weights)
     indptr, arcs = some_rows(weights.indptr, np.arange(weights.neighbours.size), places)
     targets = np.repeat(rows, np.diff(indptr))
-    layers = (values[arcs] for values in weights.layers)
-    return ArcAttention(targets, weights.neighbours[arcs], dict(zip(numbers, layers, strict=True)))
+    layers = dict(zip(numbers, (values[arcs] for values in weights.layers), strict=True))
+    edges = inputs.graph.edge_attr
+    if edges is not None:
+        edges = edges[places_of_rows(inputs.graph.indptr, rows)]
+    return ArcAttention(targets, weights.neighbours[arcs], layers, edges)
 
 
 def _each_once(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -99,5 +104,5 @@ def _observe(
             observer(seen)
 
     with observing(look):
-        infer_hidden(model, inputs.graph, features, rows, numbers[-1])
+        infer_hidden(model, classifier.graph(inputs), features, rows, numbers[-1])
     return numbers

@@ -100,9 +100,9 @@ def look_at_heads(classifier: Classifier, dataset: NodeDataset) -> HeadsOfTest:
 
     statistics = (classifier.mean, classifier.scale)
     with observing(observer):
-        Scorer(dataset, statistics, replace(settings, eval_fanouts=(-1,))).score(
-            classifier.model, TEST
-        )
+        Scorer(
+            dataset, statistics, replace(settings, eval_fanouts=(-1,)), edges=classifier.edges
+        ).score(classifier.model, TEST)
     return HeadsOfTest(
         classifier, dataset, ids[nodes], view.graph.degrees[nodes], gates.layers, entropy.layers
     )

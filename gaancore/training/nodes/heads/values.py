@@ -8,7 +8,7 @@ from scipy.special import entr
 from gaancore.array import device_of, to_device, to_numpy
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
-from gaancore.graph.ordered_rows import some_rows
+from gaancore.graph.ordered_rows import places_of_rows, some_rows
 from gaancore.nn.linear import parts_of
 from gaancore.nn.observe import AttentionLayer, Seen
 from gaancore.tensor import Tensor
@@ -114,7 +114,10 @@ def _weights_in_parts(
         indptr, indices = some_rows(block.indptr, block.indices, part)
         chosen = to_device(part, device)
         x = tuple(Tensor(features.data[chosen]) for features in parts_of(seen.x))
-        there = Block(indptr, indices, block.num_src).to(device)
+        edges = block.edge_attr
+        if edges is not None:
+            edges = edges[places_of_rows(block.indptr, part)]
+        there = Block(indptr, indices, block.num_src, edge_attr=edges).to(device)
         yield part, indptr, to_numpy(seen.layer.weights(x, seen.z, there).data)
 
 

@@ -6,6 +6,7 @@ nodes.csv : `id` (or `node_id`, or `node`), any text or numbers, and a column fo
     `test_mask` of true and false; `graph_id`, integers. A label that is empty, NA, NaN, None, NULL,
     <NA>, -1 or -100 is none.
 edges.csv : `src dst`, `source target` or `from to`, ids of nodes.csv.
+    optional: features of the edges, numbers or text (a category each), where they are asked for.
 
 In place of edges.csv there may be one list of edges, as in edge_list.py.
 Columns may be in any order and the case of these names does not count; every other column of
@@ -13,10 +14,12 @@ nodes.csv is a feature. Ids are compared as they are written, without the space 
 are separated by commas, semicolons or tabs. Either file may be packed: `nodes.csv.gz`.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from gaancore.data.files.columns import chosen_columns, encode_columns
 from gaancore.data.files.named_table import END_NAMES, open_named_table
 from gaancore.data.files.text_array import text_array
 from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
@@ -38,12 +41,11 @@ def read_csv_graph(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """
     nodes_file, edges_file = either(folder, NODES), _edges_file(folder)
     nodes = read_csv_nodes(nodes_file, reading)
-    drop = reading.unknown_edges == "drop"
     read = _read_edges if _is_table(edges_file) else _read_list
-    src, dst, notes = read(edges_file, nodes.rows, drop)
+    arcs, edge_names, notes = read(edges_file, nodes.rows, reading)
     return RawDataset(
         path=str(folder),
-        graph=ArcList(src, dst, len(nodes.rows)),
+        graph=arcs,
         features=nodes.features,
         labels=nodes.labels,
         split=nodes.split,
@@ -52,6 +54,7 @@ def read_csv_graph(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         graph_ids=nodes.graph_ids,
         class_names=nodes.class_names,
         feature_names=nodes.feature_names,
+        edge_names=edge_names,
         columns=nodes.columns,
         notes=(f"layout: {nodes_file.name} and {edges_file.name}", *nodes.notes, *notes),
     )
@@ -75,23 +78,48 @@ def _edges_file(folder: Path) -> Path:
     return lists[0] if len(lists) == 1 else table
 
 
-def _read_list(
-    path: Path, rows: dict[str, int], drop: bool
-) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """The rows of nodes.csv at the two ends of each line of a list of edges, and what to say."""
+Edges = tuple[ArcList, tuple[str, ...] | None, tuple[str, ...]]
+
+
+def _read_list(path: Path, rows: dict[str, int], reading: Reading) -> Edges:
+    """The edges of a list, as `_read_edges`; they have no features."""
+    chosen_columns(str(path), [], reading.edge_features)
     pairs = ((line, ends_of(path, line, cells)) for line, cells in split_lines(path))
-    return join_edges(path, pairs, rows, NODES, drop=drop)
+    drop = reading.unknown_edges == "drop"
+    src, dst, notes = join_edges(path, pairs, rows, NODES, drop=drop)
+    return ArcList(src, dst, len(rows)), None, notes
 
 
-def _read_edges(
-    path: Path, rows: dict[str, int], drop: bool
-) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
-    """The rows of nodes.csv at the two ends of each edge, and what to say about the file."""
+def _read_edges(path: Path, rows: dict[str, int], reading: Reading) -> Edges:
+    """The edges between rows of nodes.csv, the names of their features, if they have any, and what
+    to say about the file.
+    """
     table = open_named_table(path, END_NAMES)
     first, second = table.keys
-    pairs = ((line, (cells[first], cells[second])) for line, cells in table.rows)
-    src, dst, notes = join_edges(path, pairs, rows, NODES, drop=drop)
-    ignored = [name or "(no name)" for at, name in enumerate(table.columns) if at not in table.keys]
+    others = [name for at, name in enumerate(table.columns) if at not in table.keys]
+    wanted = chosen_columns(str(path), [name for name in others if name], reading.edge_features)
+    texts: dict[str, list[str]] = {name: [] for name in wanted}
+    places = [table.columns.index(name) for name in wanted]
+    lines: list[int] = []  # of the edges that are kept
+
+    def pairs() -> Iterator[tuple[int, tuple[str, str]]]:
+        for line, cells in table.rows:
+            ends = cells[first], cells[second]
+            if wanted and all(end in rows for end in ends):
+                lines.append(line)
+                for at, column in zip(places, texts.values(), strict=True):
+                    column.append(cells[at])
+            yield line, ends
+
+    drop = reading.unknown_edges == "drop"
+    src, dst, said = join_edges(path, pairs(), rows, NODES, drop=drop)
+    notes = [*table.notes, *said]
+    ignored = [name or "(no name)" for name in others if name not in texts]
     if ignored:
-        notes += (f"{path.name}: column(s) {', '.join(ignored)} ignored",)
-    return src, dst, (*table.notes, *notes)
+        notes.append(f"{path.name}: column(s) {', '.join(ignored)} ignored")
+    if not wanted:
+        return ArcList(src, dst, len(rows)), None, tuple(notes)
+    names, numbers, found = encode_columns(str(path), texts, lines)
+    found.insert(0, f"{len(names)} features of edges: {', '.join(names)}")
+    arcs = ArcList(src, dst, len(rows), numbers.astype(np.float32))
+    return arcs, names, (*notes, *(f"{path.name}: {note}" for note in found))
