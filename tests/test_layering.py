@@ -5,6 +5,7 @@ Each room may import the rooms before it; rooms on one line are siblings and do 
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -142,6 +143,17 @@ def test_one_module_alone_can_go_to_the_network():
         if name[0] in NETWORK
     }
     assert found == {"gaancore/data/download.py"}
+
+
+def test_every_folder_of_modules_is_in_the_wheel():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    there = {".".join(path.parent.relative_to(ROOT).parts)
+             for path in (ROOT / "gaancore").rglob("__init__.py")}  # fmt: skip
+    assert {*settings["tool"]["setuptools"]["packages"]} == {
+        *there,
+        "gaancore.cli",
+        "gaancore.cuda",
+    }
 
 
 def test_the_walk_sees_the_house():
