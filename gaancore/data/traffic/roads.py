@@ -36,6 +36,10 @@ class RoadChoices:
     kernel     : weights of lengths, see `road_weights`. sigma, threshold: 0 for the kernel's own.
     max_pairs  : share of all pairs of sensors above which a graph that was made here is refused.
     Raises SettingsError for a choice that cannot be.
+
+    >>> from gaancore.data import RoadChoices
+    >>> RoadChoices(kernel="stgcn").least_weight
+    0.5
     """
 
     graph_from: GraphFrom = "file"

@@ -10,6 +10,7 @@ from gaancore.data.traffic.batches import Missing
 from gaancore.data.traffic.dataset import TrafficDataset, count_sensors
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.training.run_folder import REMEDY
 from gaancore.training.same_data import minutes, not_compared
 
 LatestMissing = Literal["refuse", "mean", "interpolate", "keep"]
@@ -39,6 +40,8 @@ def joined(
     Raises DataError if the sensors or the step are not those that the run was trained on.
     """
     where, then = dataset.where, facts["sensor_ids"]
+    if then is None:
+        raise DataError(f"settings.json of the run names no sensors: it is damaged; {REMEDY}")
     lines = [line] if (line := not_compared(facts)) else []
     if list(dataset.sensor_ids) != then:
         known = set(then)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from small_files import write_graphsaint
 
-from gaancore.data import load_nodes
+from gaancore.data import Reading, load_nodes
 from gaancore.data.nodes.inputs import read_inputs
-from gaancore.errors import DataError
+from gaancore.errors import DataError, SettingsError
 
 NODES = "id,x,label,split\na,1,0,train\nb,2,1,train\nc,3,0,val\nd,4,1,test\n"
 EDGES = "src,dst,amount,kind\na,b,1.5,card\nc,b,2,wire\nc,d,-3,card\n"
@@ -25,8 +26,9 @@ def rows(data) -> dict[tuple[str, str], list[float]]:
     return dict(zip(pairs, data.graph.edge_attr.tolist(), strict=True))
 
 
-def load(folder, choice="auto", **options):
-    return load_nodes(folder, name="mine", edge_features=choice, **options)
+def load(folder, choice="auto", unknown_edges="error", **options):
+    reading = Reading(edge_features=choice, unknown_edges=unknown_edges)
+    return load_nodes(folder, name="mine", reading=reading, **options)
 
 
 def test_further_columns_are_features_text_by_its_categories(folder):
@@ -97,16 +99,23 @@ def test_an_npz_has_them_beside_its_arcs(tmp_path, name, width):
     path = tmp_path / "mine.npz"
     arrays = {"x": np.eye(4), "y": [0, 1, 0, 1], "split": [0, 0, 1, 2], name: values}
     np.savez(path, edge_index=[[2, 1, 0], [3, 0, 2]], **arrays)
-    data = load_nodes(path, name="mine", edge_features="auto")
+    data = load(path)
     src, dst = data.graph.edges()
     found = data.graph.edge_attr[(src == 1) & (dst == 0)]
     assert found.tolist() == [[1.0]] if width is None else [[2.0, 3.0]]
     assert load_nodes(path, name="mine").graph.edge_attr is None
-    assert read_inputs(path, edge_features="auto").graph.edge_dim == (width or 1)
+    assert read_inputs(path, reading=Reading(edge_features="auto")).graph.edge_dim == (width or 1)
 
 
 def test_an_infinite_feature_of_an_npz_is_refused(tmp_path):
     path = tmp_path / "mine.npz"
     np.savez(path, x=np.eye(2), y=[0, 1], split=[0, 1], src=[0], dst=[1], e=[np.inf])
     with pytest.raises(DataError, match="features of edges: 1 values are not finite, first inf in"):
-        load_nodes(path, name="mine", edge_features="auto")
+        load(path)
+
+
+def test_a_layout_that_has_none_refuses_their_names_alone(tmp_path):
+    write_graphsaint(tmp_path)
+    assert load(tmp_path).graph.edge_attr is None
+    with pytest.raises(SettingsError, match=r"edge_features: the files at .* leave nothing to"):
+        load(tmp_path, "weight")

@@ -7,7 +7,7 @@ import pytest
 
 import gaancore
 from gaancore.data import load_metr_la, synthetic_traffic
-from gaancore.data.traffic.layouts.road_edges import gaussian_kernel
+from gaancore.data.traffic.roads import road_weights
 from gaancore.errors import DataError
 from gaancore.training.traffic.forecaster import roads, with_known_features
 from gaancore.training.traffic.settings import ForecastSettings
@@ -42,7 +42,7 @@ def test_lengths_of_roads_are_features_beside_their_weights(folder):
     (folder / "distances.csv").write_text("from,to,cost\na,b,100\nb,a,150\nb,c,120\na,c,9000\n")
     data = load_metr_la(folder / "speeds.npz", graph=folder / "distances.csv", start="2012-03-01")
     assert data.edge_names == ("distance", "weight", "own direction")
-    weights = gaussian_kernel(np.array([100.0, 150, 120, 9000])).tolist()
+    weights = road_weights(np.array([100.0, 150, 120, 9000])).tolist()
     found = features(data)
     assert found["a", "b"] == [100, weights[0], 1]
     assert found["c", "b"] == [120, weights[2], 0]
