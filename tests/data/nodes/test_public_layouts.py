@@ -2,15 +2,23 @@
 
 import gzip
 import pickle
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
-from scipy.io import savemat
+from small_public import (
+    NAMES_OF_ATTRIBUTED,
+    PLANETOID_CLASSES,
+    X,
+    attributed,
+    write_groups,
+    write_gz,
+    write_networkx,
+    write_ogb,
+    write_people,
+    write_planetoid,
+)
 
 import gaancore
 from gaancore.data import NodeDataset, Reading, load_nodes, look
@@ -41,41 +49,9 @@ def by_name(dataset: NodeDataset) -> list[str]:
     return [names[label] for label in dataset.labels]
 
 
-class csr_matrix:  # noqa: N801 (the name that the pickle has)
-    """As a pickle of Python 2 has it: made without arguments, then its state."""
-
-    __module__ = "scipy.sparse.csr"
-
-    def __init__(self, dense: list[list[float]]) -> None:
-        matrix = sparse.csr_matrix(np.array(dense, np.float32))
-        self.__dict__ |= {"_shape": matrix.shape, "data": matrix.data, "maxprint": 50}
-        self.__dict__ |= {"indices": matrix.indices, "indptr": matrix.indptr}
-
-
-def old_pickle(path: Path, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("scipy.sparse.csr")
-    module.csr_matrix = csr_matrix
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, module.__name__, module)
-        path.write_bytes(pickle.dumps(value, protocol=2))
-
-
-X = [[float(i == j) for j in range(3)] + [float(i)] for i in range(9)]
-CLASSES = [0, 1, 0, 1, 0, 1, 1, 0, 1]
-
-
 @pytest.fixture
-def planetoid(tmp_path, monkeypatch) -> Path:
-    """Nodes 0 and 1 train, 2 to 4 may validate, 8 and 6 test, and there is nothing of 5 and 7."""
-    one_hot = np.eye(2, dtype=np.int32)[CLASSES]
-    for name, value in {
-        "x": csr_matrix(X[:2]), "tx": csr_matrix([X[8], X[6]]), "allx": csr_matrix(X[:5]),
-        "y": one_hot[:2], "ty": one_hot[[8, 6]], "ally": one_hot[:5],
-        "graph": {0: [1, 8], 1: [0], 8: [0, 0], 5: [7], 2: [], 6: [6]},
-    }.items():  # fmt: skip
-        old_pickle(tmp_path / f"ind.toy.{name}", value, monkeypatch)
-    (tmp_path / "ind.toy.test.index").write_text("8\n6\n")
-    return tmp_path
+def planetoid(tmp_path) -> Path:
+    return write_planetoid(tmp_path)
 
 
 def test_planetoids_pieces_are_put_in_the_order_of_the_nodes(planetoid):
@@ -86,7 +62,7 @@ def test_planetoids_pieces_are_put_in_the_order_of_the_nodes(planetoid):
         known = [0, 1, 2, 3, 4, 6, 8]
         assert dataset.features[known].tolist() == [X[row] for row in known]
         assert not dataset.features[[5, 7]].any()
-        assert dataset.labels[known].tolist() == [CLASSES[row] for row in known]
+        assert dataset.labels[known].tolist() == [PLANETOID_CLASSES[row] for row in known]
         assert arcs(dataset) == both_ways(("0", "1"), ("0", "8"), ("5", "7")) | {("6", "6")}
         assert any(
             note.startswith("2 nodes that the files have only numbers of (5, 7)")
@@ -118,20 +94,9 @@ def test_planetoids_files_that_do_not_fit_are_refused(planetoid, name, content, 
     assert "\n" not in str(refusal.value)
 
 
-def attributed(prefixes: tuple[str, str], **changes: Any) -> dict[str, np.ndarray]:
-    adjacency = sparse.csr_array(([1.0, 2.0, 1.0], ([0, 1, 3], [1, 2, 3])), shape=(4, 4))
-    attributes = sparse.csr_array(np.array([[0, 1.5], [2, 0], [0, 0], [1, 1]], np.float32))
-    arrays = {"labels": np.array([1, 0, 1, 0]), "metadata": np.array([{"a": 1}], object)}
-    for prefix, matrix in zip(prefixes, (adjacency, attributes), strict=True):
-        parts = {part: getattr(matrix, part) for part in ("data", "indices", "indptr", "shape")}
-        arrays |= {f"{prefix}{part}": np.array(value) for part, value in parts.items()}
-    return {name: array for name, array in (arrays | changes).items() if array is not None}
-
-
 @pytest.mark.parametrize("prefixes", [("adj_matrix.", "attr_matrix."), ("adj_", "attr_")])
 def test_a_graph_of_two_matrices_in_one_npz_is_read(prefixes, tmp_path):
-    names = {"node_names": np.array(["a\n", "b", "c", "d"]), "class_names": np.array(["x", "y"])}
-    np.savez(tmp_path / "g.npz", **attributed(prefixes, attr_names=np.array(["p", "q"]), **names))
+    np.savez(tmp_path / "g.npz", **attributed(prefixes, **NAMES_OF_ATTRIBUTED))
     dataset = load(tmp_path / "g.npz")
     assert look(tmp_path / "g.npz") == "nodes"
     assert dataset.node_ids.tolist() == ["a", "b", "c", "d"]
@@ -215,21 +180,9 @@ def test_several_labels_of_a_node_stand_in_one_line(tmp_path):
         load(tmp_path)
 
 
-def write_gz(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text.encode()))
-
-
 @pytest.fixture
 def ogb(tmp_path) -> Path:
-    for name, text in {
-        "raw/edge": "0,1\n2,1\n3,3\n", "raw/node-feat": "1,2\n3,4\n5,6\n7,8\n",
-        "raw/node-label": "1\n0\n1\nnan\n", "raw/num-node-list": "4\n", "raw/num-edge-list": "3\n",
-        "raw/node_year": "2013\n2014\n2015\n2016\n",
-        "split/time/train": "0\n", "split/time/valid": "2\n", "split/time/test": "1\n3\n",
-    }.items():  # fmt: skip
-        write_gz(tmp_path / f"{name}.csv.gz", text)
-    return tmp_path
+    return write_ogb(tmp_path)
 
 
 def test_ogbs_packed_columns_are_read(ogb):
@@ -301,24 +254,19 @@ def test_a_packed_file_that_is_cut_off_is_refused(ogb):
 
 
 def test_the_groups_of_node2vec_are_several_labels(tmp_path):
-    network = sparse.csc_array(([1.0, 1.0], ([0, 1], [1, 2])), shape=(4, 4))
-    group = sparse.csc_array(np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], float))
-    savemat(tmp_path / "toy.mat", {"network": network, "group": group, "year": np.ones(3)})
+    write_groups(tmp_path)
     with pytest.raises(
         DataError, match="no features of the nodes; choose degree, ones or spectral"
     ):
         load(tmp_path / "toy.mat")
     dataset = load(tmp_path / "toy.mat", reading=Reading(features="degree"))
-    assert dataset.labels.tolist() == group.toarray().tolist()
+    assert dataset.labels.tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]]
     assert "matrices not used: year" in dataset.notes
     assert arcs(dataset) == both_ways(("0", "1"), ("1", "2"))
 
 
 def test_a_column_of_local_info_is_chosen_as_the_label(tmp_path):
-    info = np.array([[1, 1, 5, 0, 0, 2004, 9], [2, 2, 7, 0, 0, 0, 9], [1, 0, 5, 0, 0, 2005, 9],
-                     [1, 2, 0, 3, 0, 2004, 9], [1, 1, 0, 3, 0, 2004, 9]])  # fmt: skip
-    network = sparse.csc_array(([1.0, 1.0], ([0, 1], [1, 2])), shape=(5, 5))
-    savemat(tmp_path / "toy.mat", {"A": network, "local_info": info})
+    write_people(tmp_path)
     with pytest.raises(DataError, match=r"status, gender, major, .*; choose one \(label\)"):
         load(tmp_path / "toy.mat")
     with pytest.raises(DataError, match="local_info has no column 'age'"):
@@ -333,18 +281,13 @@ def test_a_column_of_local_info_is_chosen_as_the_label(tmp_path):
 
 @pytest.mark.parametrize("kind", ["graphml", "gml", "gexf"])
 def test_files_of_networkx_are_read_by_attributes(kind, tmp_path):
-    networkx = pytest.importorskip("networkx")
-    graph = networkx.Graph()
-    clubs, parts = ["red", "blue", "red", "blue"], ["train", "val", "test", "test"]
-    for row, (club, part) in enumerate(zip(clubs, parts, strict=True)):
-        graph.add_node(f"n{row}", club=club, x=row + 0.5, split=part)
-    graph.add_edge(*list(graph)[:2], weight=2.0)
-    getattr(networkx, f"write_{kind}")(graph, tmp_path / f"toy.{kind}")
+    pytest.importorskip("networkx")
+    write_networkx(tmp_path, kind)
     for path in (tmp_path, tmp_path / f"toy.{kind}"):
         dataset = load(path, reading=Reading(label="club"))
-        ids = [str(node) for node in graph]
+        ids = [f"n{row}" for row in range(4)]
         assert dataset.node_ids.tolist() == ids
-        assert by_name(dataset) == clubs
+        assert by_name(dataset) == ["red", "blue", "red", "blue"]
         assert (dataset.feature_names, dataset.features[:, 0].tolist()) == (
             ("x",),
             [0.5, 1.5, 2.5, 3.5],
