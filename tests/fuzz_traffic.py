@@ -7,8 +7,8 @@ from typing import Any
 
 import h5py
 import numpy as np
-from fuzz_nodes import _csv
 from fuzzing import Facts, Sample, UnclearError, by_bytes, by_facts, plain_npy
+from plain_nodes import csv_rows
 from scipy import sparse
 from small_traffic import ARCS, IDS, matrix, speeds_of, times_of, write_csv, write_pickle
 
@@ -35,6 +35,13 @@ def told(d: TrafficDataset) -> Facts:
     if d.coordinates is not None:
         places = zip(d.sensor_ids, d.coordinates.tolist(), strict=True)
         facts |= {("place", sensor): tuple(place) for sensor, place in places}
+    if d.others is not None:
+        cells = np.ndenumerate(d.others)
+        rows = list(rows)
+        facts |= {
+            ("other", d.other_names[c], rows[r], d.sensor_ids[s]): None if np.isnan(x) else float(x)
+            for (r, s, c), x in cells
+        }
     if d.windows is not None:
         facts |= {("window", name): getattr(d.windows, name).tolist() for name in ("train", "val")}
         facts |= {("time of day", r): float(t) for r, t in enumerate(d.time_of_day)}
@@ -52,7 +59,7 @@ def _plain_time(text: str) -> str:
 
 
 def speeds_with_times(content: bytes) -> Facts:
-    header, *rows = _csv(content)
+    header, *rows = csv_rows(content)
     return {
         ("speed", _plain_time(row[0]), sensor): cell
         for row in rows
@@ -62,7 +69,7 @@ def speeds_with_times(content: bytes) -> Facts:
 
 def _speeds_touched(whole: bytes, damaged: bytes) -> set[Any]:
     """A sensor that is no longer there takes its arcs along; without times rows have numbers."""
-    names, found = _csv(whole)[0][1:], _csv(damaged)[0]
+    names, found = csv_rows(whole)[0][1:], csv_rows(damaged)[0]
     if names == found:  # no times left
         raise UnclearError
     touched = by_facts(speeds_with_times)(whole, damaged)
@@ -71,29 +78,36 @@ def _speeds_touched(whole: bytes, damaged: bytes) -> set[Any]:
 
 
 def long_speeds(content: bytes) -> Facts:
-    rows = _csv(content)[1:]
-    return {("speed", _plain_time(time), sensor): cell for time, sensor, cell in rows}
+    """The first quantity is the speed."""
+    header, *rows = csv_rows(content)
+    kinds = [("speed",), *(("other", name) for name in header[3:])]
+    return {
+        (*kind, _plain_time(time), sensor): cell
+        for time, sensor, *cells in rows
+        for kind, cell in zip(kinds, cells, strict=True)
+    }
 
 
-def _long_touched(whole: bytes, damaged: bytes) -> set[Any]:
+def long_touched(whole: bytes, damaged: bytes) -> set[Any]:
     """A time that is new has no reading of the other sensors, and a sensor none of other times."""
-    if _csv(whole)[0] != _csv(damaged)[0]:
+    if csv_rows(whole)[0] != csv_rows(damaged)[0]:
         raise UnclearError
     touched = by_facts(long_speeds)(whole, damaged)
-    times, sensors = {key[1] for key in touched}, {key[2] for key in touched}
-    touched |= {("speed", time, sensor) for time in times for sensor in (*IDS, *sensors)}
-    touched |= {("speed", time, sensor) for time in TEXTS for sensor in sensors - {*IDS}}
-    left = {key[2] for key in long_speeds(damaged)}
+    times, sensors = {key[-2] for key in touched}, {key[-1] for key in touched}
+    for kind in {key[:-2] for key in long_speeds(whole)}:
+        touched |= {(*kind, time, sensor) for time in times for sensor in (*IDS, *sensors)}
+        touched |= {(*kind, time, sensor) for time in TEXTS for sensor in sensors - {*IDS}}
+    left = {key[-1] for key in long_speeds(damaged)}
     return touched | {("arc", *sorted((a, b))) for a in {*IDS} - left for b in IDS}
 
 
 def bare_speeds(content: bytes) -> Facts:
-    rows = enumerate(_csv(content))
+    rows = enumerate(csv_rows(content))
     return {("speed", r, s): x for r, row in rows for s, x in zip(IDS, row, strict=True)}
 
 
 def roads(content: bytes) -> Facts:
-    header, *rows = _csv(content)
+    header, *rows = csv_rows(content)
     lowered = [name.lower() for name in header]
     pairs = [("source", "target"), ("src", "dst"), ("from", "to")]
     a, b = next(pair for pair in pairs if {*pair} <= {*lowered})
@@ -102,7 +116,7 @@ def roads(content: bytes) -> Facts:
 
 
 def roads_with_lengths(content: bytes) -> Facts:
-    return {("lengths",): sorted(_csv(content))}
+    return {("lengths",): sorted(csv_rows(content))}
 
 
 def _lengths_touched(whole: bytes, damaged: bytes) -> set[Any]:
@@ -114,13 +128,13 @@ def _lengths_touched(whole: bytes, damaged: bytes) -> set[Any]:
 
 def _matrix_touched(whole: bytes, damaged: bytes) -> set[Any]:
     """Columns without ids are joined by position: the header says whose speeds they are."""
-    if _csv(whole)[0] != _csv(damaged)[0]:
+    if csv_rows(whole)[0] != csv_rows(damaged)[0]:
         raise UnclearError
     return by_facts(matrix_csv)(whole, damaged)
 
 
 def matrix_csv(content: bytes) -> Facts:
-    header, *rows = _csv(content)
+    header, *rows = csv_rows(content)
     facts: Facts = {}
     for name, row in zip(header, rows, strict=True):
         for other, cell in zip(header, row, strict=True):
@@ -135,14 +149,14 @@ def matrix_npy(content: bytes) -> Facts:
 
 
 def places(content: bytes) -> Facts:
-    header, *rows = _csv(content)
+    header, *rows = csv_rows(content)
     at = [
         [name.lower() for name in header].index(n) for n in ("sensor_id", "latitude", "longitude")
     ]
     return {("place", row[at[0]]): (row[at[1]], row[at[2]]) for row in rows}
 
 
-def _order_touched(whole: bytes, damaged: bytes) -> set[Any]:
+def order_touched(whole: bytes, damaged: bytes) -> set[Any]:
     """Rows of a bare matrix are joined with the list by position."""
     if damaged.decode("utf-8-sig").split() != whole.decode().split():
         raise UnclearError
@@ -265,12 +279,12 @@ SAMPLES = {
     ),
     "pems": Sample(write_pems, load, {"PEMS08.csv": _lengths_touched}),
     "long table": Sample(
-        write_long_table, load, {"readings.csv": _long_touched}, damaged=("readings.csv",)
+        write_long_table, load, {"readings.csv": long_touched}, damaged=("readings.csv",)
     ),
     "windows and sparse": Sample(write_windows_and_sparse, load),
     "npz and npy": Sample(
         write_npz_and_npy,
         load,
-        {"adj.npy": by_facts(matrix_npy), "graph_sensor_ids.txt": _order_touched},
+        {"adj.npy": by_facts(matrix_npy), "graph_sensor_ids.txt": order_touched},
     ),
 }

@@ -28,13 +28,16 @@ from gaancore.errors import LONGEST, UserError
 
 SECONDS = 60  # that one damaged sample may take
 MEMORY = 1 << 30  # bytes beyond those of the process at its start
-SAMPLES = ("fuzz_nodes", "fuzz_traffic", "fuzz_runs")  # modules; each has SAMPLES by name
+MODULES = (  # each has SAMPLES by name
+    *("fuzz_nodes", "fuzz_public", "fuzz_networkx", "fuzz_matlab"),
+    *("fuzz_traffic", "fuzz_public_traffic", "fuzz_runs"),
+)
 
 Facts = dict[Any, Any]
 Touched = Callable[[bytes, bytes], set[Any]]
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["fuzzing", *SAMPLES])
+PROCESSES.set_forkserver_preload(["fuzzing", *MODULES])
 
 
 class UnclearError(Exception):
@@ -60,11 +63,9 @@ class Sample:
     damaged: tuple[str, ...] = ()
 
 
-def sample_named(name: str) -> Sample:
-    for module in map(importlib.import_module, SAMPLES):
-        if name in module.SAMPLES:
-            return module.SAMPLES[name]
-    raise KeyError(name)
+def all_samples() -> dict[str, Sample]:
+    modules = map(importlib.import_module, MODULES)
+    return {name: sample for module in modules for name, sample in module.SAMPLES.items()}
 
 
 def fuzz(name: str, folder: Path, seeds: Sequence[int]) -> tuple[list[str], int]:
@@ -99,7 +100,7 @@ def fuzz(name: str, folder: Path, seeds: Sequence[int]) -> tuple[list[str], int]
 def _work(name: str, folder: Path, seeds: Iterable[int], sender: Connection) -> None:
     """Damages the sample with each seed; sends (fault or None, whether it was loaded)."""
     warnings.simplefilter("error")
-    sample = sample_named(name)
+    sample = all_samples()[name]
     pristine, target = folder / "whole", folder / "damaged"
     for path in (pristine, target):
         shutil.rmtree(path, ignore_errors=True)

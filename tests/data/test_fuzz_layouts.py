@@ -2,17 +2,12 @@
 
 from pathlib import Path
 
-import fuzz_nodes
-import fuzz_runs
-import fuzz_traffic
 import pytest
-from fuzzing import fuzz
-
-LAYOUTS = [*fuzz_nodes.SAMPLES, *fuzz_traffic.SAMPLES, *fuzz_runs.SAMPLES]
+from fuzzing import all_samples, fuzz
 
 
 @pytest.mark.parametrize("count", [300, pytest.param(2000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", all_samples())
 def test_damage_is_refused_in_one_line_or_changes_only_what_it_touches(
     name: str, count: int, tmp_path: Path
 ) -> None:
