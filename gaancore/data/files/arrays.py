@@ -54,9 +54,12 @@ def shown_name(name: str) -> str:
     return one_line(name)[:NAME_SHOWN]
 
 
-def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+def read_npz(
+    path: Path, names: Collection[str] | None = None, *, skip_objects: bool = False
+) -> dict[str, np.ndarray]:
     """The arrays of a `.npz` file by name: all, or those of `names` that it has.
 
+    skip_objects : whether arrays of Python objects are left out, in place of refused.
     Others are not unpacked, so that they may be damaged. Large ones are unpacked to a nameless
     temporary file, which goes when the array does, and memory-mapped read-only.
     Raises DataError as `read_npy` does.
@@ -72,10 +75,20 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, np.n
                     with archive.open(member) as stream:
                         large = size >= MAPPED_FROM
                         read = _map_array if large else _read_array
-                        arrays[name] = read(stream, size)
+                        try:
+                            arrays[name] = read(stream, size)
+                        except _ObjectsError:
+                            if not skip_objects:
+                                raise
+                            while stream.read(1 << 20):  # at its end its checksum is compared
+                                pass
             return arrays
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
+
+
+class _ObjectsError(ValueError):
+    pass
 
 
 def _members(archive: zipfile.ZipFile) -> dict[str, str]:
@@ -129,7 +142,7 @@ def _read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, n
     }[np.lib.format.read_magic(stream)]
     shape, fortran_order, dtype = read_header(stream)
     if dtype.hasobject:
-        raise ValueError("Object arrays cannot be loaded")
+        raise _ObjectsError("Object arrays cannot be loaded")
     promised, there = math.prod(shape) * dtype.itemsize, size - stream.tell()
     if promised > there or math.prod(shape) > size:
         raise ValueError(f"its header promises {promised:,} bytes, more than there are")

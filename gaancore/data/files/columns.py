@@ -32,10 +32,11 @@ def encode_columns(
 ) -> tuple[tuple[str, ...], np.ndarray, list[str]]:
     """Names (B,) and numbers (n, B) float64 of columns of text (n,), and what to say about them.
 
-    A column whose cells are numbers is one; any other becomes a column NAME=CATEGORY of 0 and 1 for
-    each different text, in alphabetical order.
+    A column whose cells are numbers is one; a column of text becomes a column NAME=CATEGORY of 0
+    and 1 for each different text, in alphabetical order.
     places : the number of each cell, a line say (`unit`), for messages.
-    Raises DataError for a cell that is empty, NaN or infinite, and for too many categories.
+    Raises DataError for a cell that is empty, NaN or infinite, for a column of both numbers and
+    text, and for too many categories.
 
     >>> names, numbers, notes = encode_columns("edges.csv", {"road": ["a", "b", "a"]}, [2, 3, 4])
     >>> names, numbers.tolist(), notes
@@ -58,6 +59,14 @@ def encode_columns(
             names.append(name)
             found.append(np.array(numbers, np.float64))
             continue
+        if any(x is not None for x in numbers):
+            first = next(n for n, x in enumerate(numbers) if (x is None) != (numbers[0] is None))
+            what = "a number among text" if numbers[0] is None else "text among numbers"
+            raise DataError(
+                f"{where}: {unit} {places[first]}, column {name}: {shortened(cells[first])!r} is "
+                f"{what}; make all of the column numbers, or all text, or leave it out of "
+                "edge_features"
+            )
         categories = sorted(set(cells))
         if len(categories) > MOST_CATEGORIES:
             raise DataError(

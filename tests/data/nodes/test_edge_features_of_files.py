@@ -67,6 +67,20 @@ def test_a_number_that_is_none_is_refused_by_its_line(folder, cell):
     assert load(folder, "kind").graph.edge_dim == 2
 
 
+@pytest.mark.parametrize(
+    ("was", "cell", "words"),
+    [
+        ("2,", "0x10,", "line 3, column amount: '0x10' is text among numbers; make all of"),
+        ("1.5,", "1_5,", "line 3, column amount: '2' is a number among text; make all of"),
+        ("wire", "10", "line 3, column kind: '10' is a number among text; make all of"),
+    ],
+)
+def test_one_damaged_number_does_not_make_categories_of_a_column(folder, was, cell, words):
+    (folder / "edges.csv").write_text(EDGES.replace(was, cell))
+    with pytest.raises(DataError, match=f"edges.csv: {words}"):
+        load(folder)
+
+
 def test_too_many_categories_are_refused_and_a_constant_is_told(folder):
     lines = "\n".join(f"a,b,1,word{n}" for n in range(60))
     (folder / "edges.csv").write_text(f"src,dst,amount,kind\n{lines}\n")

@@ -107,6 +107,21 @@ def test_a_graph_of_two_matrices_in_one_npz_is_read(prefixes, tmp_path):
     assert "values of the adjacency are not used: an entry is an edge" in dataset.notes
 
 
+def test_names_that_are_python_objects_are_left_out_but_damaged_ones_are_refused(tmp_path):
+    path = tmp_path / "g.npz"
+    objects = {name: array.astype(object) for name, array in NAMES_OF_ATTRIBUTED.items()}
+    for names, called in ((NAMES_OF_ATTRIBUTED, ["a", "b", "c", "d"]), (objects, [0, 1, 2, 3])):
+        np.savez(path, **attributed(("adj_", "attr_"), **names))
+        assert load(path).node_ids.tolist() == called
+        content = path.read_bytes()
+        for name in (*names, "labels", "adj_data", "attr_indices"):
+            start = content.index(b"\x93NUMPY", content.index(f"{name}.npy".encode()))
+            at = content.index(b"\n", start) + 1  # the first byte behind the header
+            path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+            with pytest.raises(DataError, match=rf"{name}.npy: Bad CRC-32"):
+                load(path)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -219,6 +234,14 @@ def test_one_of_ogbs_splits_is_chosen_by_name(ogb):
         ("raw/edge", "0,1\n2,x\n", "edge.csv.gz: line 2, column 2: 'x' is not a number"),
         ("raw/edge", "0,1\n2,4\n", "edge.csv.gz: "),
         ("raw/edge", "0,1\n2\n", "line 2 has 1 cells, the first 2"),
+        ("raw/edge", "0,1,2\n", "edge.csv.gz: 3 columns; expected 2, numbers of nodes"),
+        *(
+            (name, text.format(number), f"row 2, column 1: {number} is not the number of a node")
+            for name, text in (("raw/edge", "0,1\n{},1\n"), ("split/time/test", "1\n{}\n"))
+            for number in ("1.5", "nan", "inf", "-inf", "-0.25", "1e-09")
+        ),
+        ("raw/num-node-list", "inf\n", "inf is no number of nodes"),
+        ("raw/num-node-list", "1e300\n", r"1e\+300 is no number of nodes"),
         ("raw/node-feat", "1,2\n3,4\n", "node-feat.csv.gz: features: expected 4 rows"),
         ("raw/num-node-list", "4\n3\n", "2 graphs; expected one"),
         ("raw/num-node-list", "nan\n", "nan is no number of nodes"),

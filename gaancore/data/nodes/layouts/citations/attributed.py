@@ -9,7 +9,6 @@ et al., "Pitfalls of graph neural network evaluation" (2018).
 """
 
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +46,7 @@ def read_attributed(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     attributes = arrays.get("attr_matrix", _matrix(path, arrays, ATTRIBUTES))
     if attributes is None:
         attributes = np.zeros((num_nodes, 0), np.float32)
-    texts = _texts(path, names)
+    texts = _texts(path)
     notes = []
     unused = sorted({*names} - known - texts.keys())
     if unused:
@@ -110,12 +109,11 @@ def _matrix(
     return matrix
 
 
-def _texts(path: Path, names: Collection[str]) -> dict[str, np.ndarray]:
+def _texts(path: Path) -> dict[str, np.ndarray]:
     """Those arrays of names that are text, without the space around them."""
-    found = {}
-    for name in NAMES:
-        with suppress(DataError):  # Python objects, which are not read
-            array = read_npz(path, (name,)).get(name) if name in names else None
-            if array is not None and array.dtype.kind == "U" and array.ndim == 1:
-                found[name] = np.char.strip(array)
-    return found
+    arrays = read_npz(path, NAMES, skip_objects=True)
+    return {
+        name: np.char.strip(array)
+        for name, array in arrays.items()
+        if array.dtype.kind == "U" and array.ndim == 1
+    }

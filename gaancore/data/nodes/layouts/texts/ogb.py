@@ -26,6 +26,7 @@ from gaancore.graph import ArcList
 
 EDGES, FEATURES, LABELS, COUNT = "edge.csv", "node-feat.csv", "node-label.csv", "num-node-list.csv"
 PARTS = ("train", "valid", "test")
+EXACT = 2**53  # whole numbers up to it are exact in float64
 MOST_A_EDGE = 1_000  # nodes, where files have neither features nor labels of them
 READ = (EDGES, FEATURES, LABELS, COUNT, "num-edge-list.csv")
 
@@ -45,9 +46,7 @@ def read_ogb(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
             f"{files[COUNT]}: {counts.size:,} graphs; expected one, whose nodes have labels"
         )
     num_nodes = _count(files[COUNT], counts[0, 0])
-    edges = _table(files[EDGES])
-    if edges.shape[1] != 2:
-        raise DataError(f"{files[EDGES]}: {edges.shape[1]:,} columns; expected two, of nodes")
+    edges = _numbers_of_nodes(files[EDGES], width=2)
     features = np.zeros((num_nodes, 0))
     if files[FEATURES].is_file():
         features = _table(files[FEATURES])
@@ -57,7 +56,7 @@ def read_ogb(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         raise DataError(f"{files[COUNT]}: {num_nodes:,} nodes, but the files hold but {rows:,}")
     split, said = _read_split(raw.parent / "split", num_nodes, reading)
     with naming_file(str(files[EDGES])):
-        graph = ArcList(edges[:, 0].astype(np.int64), edges[:, 1].astype(np.int64), num_nodes)
+        graph = ArcList(edges[:, 0], edges[:, 1], num_nodes)
     known = {file for name in READ for file in (name, f"{name}.gz")}
     unused = sorted(path.name for path in raw.iterdir() if path.name not in known)
     return RawDataset(
@@ -77,7 +76,7 @@ def read_ogb(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
 
 
 def _count(path: Path, number: float) -> int:
-    if not (number >= 1 and number % 1 == 0):
+    if not (1 <= number < EXACT and number == np.floor(number)):
         raise DataError(f"{path}: {number:g} is no number of nodes")
     return int(number)
 
@@ -97,6 +96,21 @@ def _table(path: Path) -> np.ndarray:
         remedy = "expected a number"
         numbers.extend(parse_numbers(path, line, cells, range(1, width + 1), remedy=remedy))
     return np.array(numbers).reshape(-1, width)
+
+
+def _numbers_of_nodes(path: Path, *, width: int) -> np.ndarray:
+    """(R, width) int64."""
+    table = _table(path)
+    if table.shape[1] != width:
+        raise DataError(f"{path}: {table.shape[1]:,} columns; expected {width}, numbers of nodes")
+    wrong = ~((np.abs(table) < EXACT) & (table == np.floor(table)))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise DataError(
+            f"{path}: row {row + 1:,}, column {column + 1}: {table[row, column]:g} is not the "
+            "number of a node"
+        )
+    return table.astype(np.int64)
 
 
 def _read_split(
@@ -119,9 +133,6 @@ def _read_split(
     scheme = folder / (chosen or names[0])
     lists = {}
     for part in PARTS:
-        file = either(scheme, f"{part}.csv")
-        table = _table(file)
-        if table.shape[1] != 1 or np.isnan(table).any() or (table % 1).any():
-            raise DataError(f"{file}: expected the number of a node in each line")
-        lists[f"{part}_idx"] = table[:, 0].astype(np.int64)
+        numbers = _numbers_of_nodes(either(scheme, f"{part}.csv"), width=1)
+        lists[f"{part}_idx"] = numbers[:, 0]
     return split_of_lists(scheme, lists, num_nodes), (f"split: {scheme.name}",)
