@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
-from fuzzing import Facts, Sample
+from fuzzing import Facts, Sample, UnclearError
 from plain_nodes import arc_of, load, of_nodes
 from small_public import write_networkx
 
@@ -52,6 +52,8 @@ def gml(content: bytes) -> Facts:
         own = dict(re.findall(r"(\w+)\s+(\"[^\"]*\"|\S+)", block))
         name = name_of[own.pop("id")] = own.pop("label").strip('"')
         facts |= {(name, key): value for key, value in _attributes(own).items()}
+    if len({*name_of.values()}) < len(name_of):
+        raise UnclearError  # a label that is there twice is no name
     for block in re.findall(r"\bedge\s*\[(.*?)\]", text, re.DOTALL):
         own = dict(re.findall(r"(\w+)\s+(\"[^\"]*\"|\S+)", block))
         facts[arc_of(name_of[own["source"]], name_of[own["target"]])] = True

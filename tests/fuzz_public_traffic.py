@@ -85,7 +85,7 @@ def write_pems_bay(folder: Path) -> None:
     """Neither the distances nor the places have a header."""
     write_csv(folder / "speeds.csv", SPEEDS, list(IDS))
     roads = [f"{IDS[a]},{IDS[b]},{100 + a}.5" for a, b in sorted(ARCS)]
-    content = "\n".join([f"{IDS[0]},{IDS[0]},0.0", *roads]) + "\n"
+    content = "\n".join([f"{IDS[0]},{IDS[0]},0.0", *roads, f"{IDS[3]},{IDS[0]},90.0"]) + "\n"
     (folder / "distances_bay_2017.csv").write_text(content, encoding="utf-8")
     lines = [f"{name},37.{n}64085,-121.9011{n}" for n, name in enumerate(IDS)]
     content = "\n".join(lines) + "\n"

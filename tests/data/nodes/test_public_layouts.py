@@ -323,6 +323,17 @@ def test_files_of_networkx_are_read_by_attributes(kind, tmp_path):
         load(tmp_path)
 
 
+@pytest.mark.parametrize("lines", [0, 2])
+def test_one_node_of_gml_without_its_name_does_not_rename_the_others(tmp_path, lines):
+    pytest.importorskip("networkx")
+    path = write_networkx(tmp_path, "gml")
+    path.write_text(path.read_text().replace('    label "n1"\n', '    label "n1"\n' * lines))
+    with pytest.raises(
+        DataError, match="node 1 has no label, or several; those of the others all differ"
+    ):
+        load(path, reading=Reading(label="club"))
+
+
 def test_links_of_graphsage_to_ids_that_are_not_there_can_be_dropped(tmp_path):
     from small_files import write_graphsage
 

@@ -39,7 +39,7 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     with refusing_damage(path, f"{kind} file"):
         options = {"label": "id"} if kind == ".gml" else {}
         graph = getattr(networkx, READERS[kind])(path, **options)
-        named = [str(facts.get("label", "")) for _, facts in graph.nodes(data=True)]
+        named = [_one_name(facts.get("label")) for _, facts in graph.nodes(data=True)]
         by_label = kind == ".gml" and reading.label != "label" and _are_names(named)
         called = named if by_label else [str(node) for node in graph.nodes]
         attributes = dict(zip(called, (facts for _, facts in graph.nodes(data=True)), strict=True))
@@ -48,6 +48,12 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         edge_names = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
     if not attributes:
         raise DataError(f"{path}: a graph without nodes")
+    if by_label and not all(named):
+        raise DataError(
+            f"{path}: node {list(row_of)[named.index('')]} has no label, or several; those of the "
+            "others all differ, as names do: name it too, or, if they are classes, choose label "
+            "(label)"
+        )
     if len(attributes) < len(row_of):
         raise DataError(f"{path}: ids of two nodes are written alike; ids must differ")
     names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
@@ -81,8 +87,13 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
 
 
 def _are_names(texts: list[str]) -> bool:
-    """Whether each node has one, and all differ."""
-    return all(texts) and len({*texts}) == len(texts)
+    """Whether there are several, and all differ, leaving out nodes that have none."""
+    names = [text for text in texts if text]
+    return len(names) > 1 and len({*names}) == len(names)
+
+
+def _one_name(label: Any) -> str:
+    return "" if label is None or isinstance(label, list | dict) else str(label)
 
 
 def _text(value: Any) -> str:
