@@ -1,6 +1,7 @@
 """Graphs that networkx wrote, where it is installed, and plain readings of them: see fuzzing.py."""
 
 import re
+from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,20 +13,29 @@ from small_public import write_networkx
 
 from gaancore.data import Reading
 
+NAMES = {"club": "label", "split": "split"}
+ITEM = r"(\w+)\s+(\"[^\"]*\"|\S+)"  # of GML
 
-def _attributes(facts: dict[str, str | None]) -> dict[str, str | None]:
-    return {"label" if name == "club" else name: value for name, value in facts.items()}
+
+def _told(nodes: dict[str, dict[str, str | None]], ends: Iterable[tuple[str, str]]) -> Facts:
+    """What stands at a node, and for other text than labels whether it is there, for each node."""
+    facts: Facts = {arc_of(a, b): True for a, b in ends}
+    for node, own in nodes.items():
+        facts |= {(node, NAMES.get(name, name)): value for name, value in own.items()}
+    texts = {item for own in nodes.values() for item in own.items() if item[0] not in NAMES}
+    for name, text in texts:
+        facts |= {(n, f"{name}={text}"): own.get(name) == text for n, own in nodes.items()}
+    return facts
 
 
 def graphml(content: bytes) -> Facts:
     root = ElementTree.fromstring(content)
     names = {key.get("id"): key.get("attr.name", "") for key in root.iterfind("{*}key")}
-    facts: Facts = {}
-    for node in root.iterfind(".//{*}node"):
-        own = {names[data.get("key")]: data.text for data in node.iterfind("{*}data")}
-        facts |= {(node.get("id"), name): value for name, value in _attributes(own).items()}
-    ends = [(edge.get("source"), edge.get("target")) for edge in root.iterfind(".//{*}edge")]
-    return facts | {arc_of(a, b): True for a, b in ends}
+    nodes = {
+        node.get("id", ""): {names[d.get("key")]: d.text for d in node.iterfind("{*}data")}
+        for node in root.iterfind(".//{*}node")
+    }
+    return _told(nodes, _ends(root))
 
 
 def gexf(content: bytes) -> Facts:
@@ -36,28 +46,34 @@ def gexf(content: bytes) -> Facts:
         if group.get("class") == "node"
         for item in group
     }
-    facts: Facts = {}
-    for node in root.iterfind(".//{*}node"):
-        values = {names[v.get("for")]: v.get("value") for v in node.iterfind(".//{*}attvalue")}
-        facts |= {(node.get("id"), name): value for name, value in _attributes(values).items()}
-    ends = [(edge.get("source"), edge.get("target")) for edge in root.iterfind(".//{*}edge")]
-    return facts | {arc_of(a, b): True for a, b in ends}
+    nodes = {
+        node.get("id", ""): {
+            names[v.get("for")]: v.get("value") for v in node.iterfind(".//{*}attvalue")
+        }
+        for node in root.iterfind(".//{*}node")
+    }
+    return _told(nodes, _ends(root))
+
+
+def _ends(root: ElementTree.Element) -> list[tuple[str, str]]:
+    edges = root.iterfind(".//{*}edge")
+    return [(edge.get("source", ""), edge.get("target", "")) for edge in edges]
 
 
 def gml(content: bytes) -> Facts:
-    text = content.decode("ascii")
-    facts: Facts = {}
-    name_of = {}
-    for block in re.findall(r"\bnode\s*\[(.*?)\]", text, re.DOTALL):
-        own = dict(re.findall(r"(\w+)\s+(\"[^\"]*\"|\S+)", block))
-        name = name_of[own.pop("id")] = own.pop("label").strip('"')
-        facts |= {(name, key): value for key, value in _attributes(own).items()}
-    if len({*name_of.values()}) < len(name_of):
-        raise UnclearError  # a label that is there twice is no name
-    for block in re.findall(r"\bedge\s*\[(.*?)\]", text, re.DOTALL):
-        own = dict(re.findall(r"(\w+)\s+(\"[^\"]*\"|\S+)", block))
-        facts[arc_of(name_of[own["source"]], name_of[own["target"]])] = True
-    return facts
+    nodes: dict[str, dict[str, str | None]] = {}
+    name_of: dict[str, str] = {}
+    ends = []
+    for kind, block in re.findall(r"\b(node|edge)\s*\[(.*?)\]", content.decode("ascii"), re.DOTALL):
+        own = {key: value.strip('"') for key, value in re.findall(ITEM, block)}
+        if kind == "node":
+            name = name_of[own.pop("id")] = own.pop("label")
+            if name in nodes:
+                raise UnclearError  # a label that is there twice is no name
+            nodes[name] = own
+        else:
+            ends.append((own["source"], own["target"]))
+    return _told(nodes, [(name_of[a], name_of[b]) for a, b in ends])
 
 
 def _load(folder: Path) -> Facts:

@@ -334,6 +334,14 @@ def test_one_node_of_gml_without_its_name_does_not_rename_the_others(tmp_path, l
         load(path, reading=Reading(label="club"))
 
 
+def test_a_node_with_two_classes_is_refused(tmp_path):
+    pytest.importorskip("networkx")
+    path = write_networkx(tmp_path, "gml")
+    path.write_text(path.read_text().replace('    club "blue"\n', '    club "blue"\n' * 2, 1))
+    with pytest.raises(DataError, match="node 'n1' has several values of club; a class is one"):
+        load(path, reading=Reading(label="club"))
+
+
 def test_links_of_graphsage_to_ids_that_are_not_there_can_be_dropped(tmp_path):
     from small_files import write_graphsage
 

@@ -16,7 +16,7 @@ from gaancore.data.files.named_table import NamedTable
 from gaancore.data.files.text_array import text_array
 from gaancore.data.nodes.labels import listed
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.layouts.texts.csv_nodes import read_nodes
+from gaancore.data.nodes.layouts.texts.csv_nodes import CLASS, read_nodes
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import ArcList
@@ -59,6 +59,12 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
     ignored = ["name", *(["label"] if by_label else [])]
     kept = [name for name in names if name not in ignored]
+    classes = reading.label or CLASS
+    for node, facts in attributes.items():
+        if isinstance(facts.get(classes), list | dict):
+            raise DataError(
+                f"{path}: node {node[:80]!r} has several values of {classes}; a class is one"
+            )
     rows = (
         (number, [node, *(_text(facts.get(name)) for name in kept)])
         for number, (node, facts) in enumerate(attributes.items(), 1)
