@@ -6,6 +6,7 @@ Each room may import the rooms before it; rooms on one line are siblings and do 
 import ast
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,7 @@ IN_CLI = re.compile(r"\bgaancore\.cli\b")
 NOT_IN_LAYERS = re.compile(r"\b(xp|cupy|indptr)\b")
 LINES = {"tensor.py": 200}
 MOST_LINES = 300
+MOST_FILES = 12
 
 
 def room_of(name: list[str]) -> str | None:
@@ -154,6 +156,12 @@ def test_every_folder_of_modules_is_in_the_wheel():
         "gaancore.cli",
         "gaancore.cuda",
     }
+
+
+def test_no_folder_holds_more_files_than_one_can_take_in():
+    files = [path for path in (ROOT / "gaancore").rglob("*.*") if path.suffix != ".pyc"]
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in files if path.is_file())
+    assert {folder: count for folder, count in counts.items() if count > MOST_FILES} == {}
 
 
 def test_the_walk_sees_the_house():

@@ -11,6 +11,7 @@ Facts = Mapping[str, Any]
 # Parts of the data with a checksum of their own, and how they are spoken of
 PARTS = {
     "graph": "other edges",
+    "roads": "other lengths or weights of roads",
     "readings": "other readings",
     "times": "other times",
     "coordinates": "other coordinates",

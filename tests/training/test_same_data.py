@@ -28,7 +28,20 @@ def windows_of(data, first: int):
     return replace(data, windows=Windows(3, 3, *parts))
 
 
+def weighted_roads():
+    data = small_roads()
+    graph = data.graph.with_edge_attr(np.linspace(0.1, 1, data.graph.num_edges)[:, None])
+    return replace(data, graph=graph, edge_names=("weight",))
+
+
+def reweighted(data):
+    rows = np.array(data.graph.edge_attr)
+    rows[0, 0] += 0.01
+    return replace(data, graph=data.graph.with_edge_attr(rows))
+
+
 EDITS = {
+    "other lengths or weights of roads": reweighted,
     "other coordinates": moved,
     "other times": lambda data: replace(data, times=data.times + 7 * DAY),
     "a row every 60 minutes, then every 5 minutes": lambda data: replace(data, step=3600),
@@ -47,9 +60,9 @@ REFUSED = {
 @pytest.mark.parametrize("words", EDITS)
 def test_a_run_whose_readings_were_edited_is_refused_and_told_what_differs(tmp_path, words):
     """None of these is in the checksum of graph and readings."""
-    run_until(started(tmp_path, variant="released"), 2)
+    run_until(started(tmp_path, weighted_roads(), variant="released"), 2)
     before = contents(tmp_path)
-    other = EDITS[words](small_roads())
+    other = EDITS[words](weighted_roads())
     asks = [
         lambda: resume(tmp_path, other),
         lambda: open_run(tmp_path, data=other),
@@ -60,7 +73,7 @@ def test_a_run_whose_readings_were_edited_is_refused_and_told_what_differs(tmp_p
         assert words in str(refusal.value)
         assert "\n" not in str(refusal.value)
     assert contents(tmp_path) == before
-    resume(tmp_path, small_roads()).run.train()
+    resume(tmp_path, weighted_roads()).run.train()
     with pytest.raises(SettingsError, match="the data has changed since the run began"):
         open_run(tmp_path).plot(data=other)
     if words in REFUSED:

@@ -8,6 +8,8 @@ import numpy as np
 from gaancore.errors import DataError
 
 WHOLE = re.compile(r"([+-]?\d+)(\.0*)?")
+FREE = 1 << 26  # bytes that an array of ids may take whatever is in it
+PADDED = 16  # how many times the bytes of its texts a larger one may take
 
 
 def plain_ids(names: Sequence[str]) -> tuple[str, ...]:
@@ -47,3 +49,19 @@ def number_text(where: str, number: int) -> str:
 def are_positions(ids: Sequence[str]) -> bool:
     """Whether the ids are 0, 1, ..., n - 1, in any order, each once."""
     return len(ids) > 0 and {*ids} == {*map(str, range(len(ids)))}
+
+
+def text_array(where: str, texts: Sequence[str]) -> np.ndarray:
+    """(N,) text, in which every entry takes the room of the longest.
+
+    Raises DataError if a few long ones would make it far larger than they all are.
+    """
+    longest = max(texts, key=len, default="")
+    needed, held = 4 * len(longest) * len(texts), 4 * sum(map(len, texts))
+    if needed > FREE + PADDED * held:
+        raise DataError(
+            f"{where}: an id of {len(longest):,} characters, {longest[:20]!r}..., among "
+            f"{len(texts):,} shorter ones: together they would take {needed / 1e9:,.1f} GB; "
+            "shorten it"
+        )
+    return np.array(texts, str).reshape(len(texts))

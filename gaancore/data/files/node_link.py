@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from gaancore.data.files.text_array import text_array
+from gaancore.data.files.ids import text_array
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import read_json

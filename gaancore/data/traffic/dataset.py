@@ -146,12 +146,13 @@ class TrafficDataset:
         }
 
     def part_checksums(self) -> dict[str, str | None]:
-        """A checksum of the graph, readings, times, coordinates, windows and other quantities each;
-        None of what is not known.
+        """A checksum of the graph, the features of its arcs, readings, times, coordinates, windows
+        and other quantities each; None of what is not known.
         """
-        times, w = self.times, self.windows
+        times, w, roads = self.times, self.windows, self.graph.edge_attr
         parts: dict[str, list[np.ndarray] | None] = {
             "graph": [self.graph.indptr, self.graph.indices],
+            "roads": None if roads is None else [roads],
             "readings": [self.speeds, self.valid, self.stretches],
             "times": None if times is None else [times.astype("datetime64[us]")],
             "coordinates": None if self.coordinates is None else [self.coordinates],

@@ -66,7 +66,10 @@ def joined(
             f"{minutes(step)} apart and forecasts these; give such rows"
         )
     checksums, here = facts.get("checksums", {}), dataset.part_checksums()
-    for part, what in (("graph", "edges"), ("coordinates", "coordinates")):
+    compared = {"graph": "edges", "coordinates": "coordinates"}
+    if here["roads"] is not None:  # a run that reads them refuses data without
+        compared["roads"] = "lengths or weights of roads"
+    for part, what in compared.items():
         if part in checksums and checksums[part] != here[part]:
             lines.append(f"warning: {where}: its {what} are not those that the run was trained on")
     return dataset, lines

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from gaancore.data.files.columns import chosen_columns, encode_columns
+from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import END_NAMES, open_named_table
-from gaancore.data.files.text_array import text_array
 from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import read_csv_nodes

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.text_array import text_array
+from gaancore.data.files.ids import text_array
 from gaancore.data.nodes.labels import code_classes
 from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading

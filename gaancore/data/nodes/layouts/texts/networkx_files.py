@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.files.arrays import refusing_damage
+from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import NamedTable
-from gaancore.data.files.text_array import text_array
 from gaancore.data.nodes.labels import listed
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import CLASS, read_nodes
