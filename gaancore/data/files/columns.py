@@ -8,6 +8,7 @@ import numpy as np
 from gaancore.data.files.number_table import NOTHING, shortened
 from gaancore.errors import DataError
 
+MOST = float(np.finfo(np.float32).max)  # beyond it a feature is infinite
 MOST_CATEGORIES = 50  # of a column; each is a column of 0 and 1
 AUTO, NONE = "auto", "none"  # instead of names
 
@@ -35,8 +36,8 @@ def encode_columns(
     A column whose cells are numbers is one; a column of text becomes a column NAME=CATEGORY of 0
     and 1 for each different text, in alphabetical order.
     places : the number of each cell, a line say (`unit`), for messages.
-    Raises DataError for a cell that is empty, NaN or infinite, for a column of both numbers and
-    text, and for too many categories.
+    Raises DataError for a cell that is empty, NaN or infinite in float32, for a column of both
+    numbers and text, and for too many categories.
 
     >>> names, numbers, notes = encode_columns("edges.csv", {"road": ["a", "b", "a"]}, [2, 3, 4])
     >>> names, numbers.tolist(), notes
@@ -47,7 +48,7 @@ def encode_columns(
     notes: list[str] = []
     for name, cells in columns.items():
         numbers = [_number(cell) for cell in cells]
-        missing = next((n for n, x in enumerate(numbers) if x is not None and not math.isfinite(x)),
+        missing = next((n for n, x in enumerate(numbers) if x is not None and not abs(x) <= MOST),
                        None)  # fmt: skip
         if missing is not None:
             raise DataError(

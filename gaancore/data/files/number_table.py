@@ -115,6 +115,12 @@ def _is_header(
     """Whether the first line names columns; raises DataError where only a person can tell."""
     names = first[has_index:]
     if not all(map(_is_number, names)):
+        if any(map(_has_fraction, names)):
+            word = next(name for name in names if not _is_number(name))
+            raise DataError(
+                f"{path}: the first line has numbers with fractions, as readings are, and "
+                f"{shortened(word)!r}, which is no number; correct it, or write a line of names"
+            )
         return True
     if has_index and first[0] and not (DATE.fullmatch(first[0]) or is_time_text(first[0])):
         return True  # such as `timestamp`
@@ -144,6 +150,10 @@ def _is_header(
 def _is_number(cell: str) -> bool:
     number = INTEGER.fullmatch(cell) or NUMBER.fullmatch(cell)
     return bool(number) or cell.lower() in NOTHING
+
+
+def _has_fraction(cell: str) -> bool:
+    return bool(NUMBER.fullmatch(cell)) and not WHOLE.fullmatch(cell)
 
 
 def parse_numbers(

@@ -152,7 +152,7 @@ def _read_speeds(
 def _ids_in_graph(path: Path) -> tuple[str, ...]:
     if path.suffix.lower() == ".csv" and lists_roads(path):
         return named_sensors(path)
-    return _read_graph(path, None, RoadChoices()).sensor_ids or ()
+    return _read_graph(path, None, RoadChoices(kernel="none")).sensor_ids or ()
 
 
 def _places_near(folder: Path) -> Places | None:

@@ -58,7 +58,7 @@ def test_columns_are_chosen_by_name_or_left_out(folder):
         load(folder, "weight")
 
 
-@pytest.mark.parametrize("cell", ["nan", "", "inf"])
+@pytest.mark.parametrize("cell", ["nan", "", "inf", "1e39", "-1e308"])
 def test_a_number_that_is_none_is_refused_by_its_line(folder, cell):
     (folder / "edges.csv").write_text(EDGES.replace("2,wire", f"{cell},wire"))
     message = rf"edges.csv: line 3, column amount: '{cell}' is no finite number; correct it"

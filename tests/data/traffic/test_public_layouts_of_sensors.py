@@ -87,6 +87,32 @@ def test_a_matrix_of_weights_is_not_taken_for_distances(tmp_path, weights):
     assert not any("distances" in note for note in data.notes)
 
 
+@pytest.mark.parametrize("at", range(4))
+def test_a_damaged_matrix_of_distances_is_not_read_otherwise(tmp_path, at):
+    metres = np.abs(np.subtract.outer([0, 900, 2100, 5000], [0, 900, 2100, 5000])).astype(float)
+    write_csv(tmp_path / "speeds.csv", SPEEDS)
+    write_csv(tmp_path / "W_4.csv", np.insert(metres, at, metres[at], axis=0))
+    stgcn = RoadChoices(kernel="stgcn", max_pairs=1)
+    with pytest.raises(DataError, match="5 rows of 4 numbers; if a row is there twice, remove it"):
+        load_metr_la(tmp_path, roads=stgcn)
+    for column, number in ((at, 7.0), ((at + 1) % 4, -7.0)):
+        wrong = metres.copy()
+        wrong[at, column] = number
+        write_csv(tmp_path / "W_4.csv", wrong)
+        with pytest.raises(DataError, match=f"row {at}, column {column}: {number:g} is no distan"):
+            load_metr_la(tmp_path, roads=stgcn)
+        assert load_metr_la(tmp_path, roads=RoadChoices(kernel="none")).graph.num_edges == 12
+
+
+@pytest.mark.parametrize("cell", ["O1.83", "\x151.83", "1,83x"])
+def test_a_damaged_first_row_is_not_taken_for_names(tmp_path, cell):
+    path = write_csv(tmp_path / "speeds.csv", SPEEDS)
+    np.save(tmp_path / "adj.npy", matrix())
+    path.write_text(f'"{cell}"' + path.read_text()[5:])
+    with pytest.raises(DataError, match="the first line has numbers with fractions, as readings"):
+        load_metr_la(tmp_path)
+
+
 def test_one_array_may_hold_several_channels(tmp_path):
     values = np.stack([SPEEDS, SPEEDS * 2, SPEEDS * 3], axis=2)
     np.save(tmp_path / "flow.npy", values)

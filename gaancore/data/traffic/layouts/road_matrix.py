@@ -3,6 +3,7 @@
 A matrix of distances (PeMSD7's `W_228.csv`) is told by its numbers and made weights of.
 """
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ def read_adjacency_csv(
     Its first line is a header if the matrix is square below it, and a row if it is with it.
     Raises DataError naming the line of what is no number, and for ids that disagree.
     """
-    table = read_number_table(path, _is_header)
+    table = read_number_table(path, partial(_is_header, path))
     columns, index = (names and plain_ids(names) for names in (table.columns, table.index))
     if columns and index and columns != index:
         raise DataError(f"{path}: the ids of rows and columns differ; they must be in one order")
@@ -106,14 +107,21 @@ def _sparse(path: Path) -> sparse.coo_array:
         return made.tocoo()
 
 
-def _is_header(names: list[str], values: np.ndarray) -> bool | None:
+def _is_header(path: Path, names: list[str], values: np.ndarray) -> bool | None:
     """Whether a first line of numbers is a header: the rest is square, or it is with this line.
 
-    Different whole numbers above every entry are ids, if rows are missing below too.
+    Different whole numbers above every entry are ids, if rows are missing below too. Raises
+    DataError for one more row than columns if the first could be of distances: it has a 0.
     """
     ids = all(map(WHOLE.fullmatch, names)) and len(set(names)) == len(names)
     if ids and values.size and min(map(float, names)) > np.nan_to_num(values).max():
         return True
+    numbers = sorted(map(float, names)) if ids else []
+    if len(values) == len(names) and 0 in numbers and numbers != list(range(len(names))):
+        raise DataError(
+            f"{path}: {len(names) + 1:,} rows of {len(names):,} numbers; if a row is there twice, "
+            "remove it; if the first has ids of sensors, name them otherwise"
+        )
     return False if len(values) == len(names) - 1 else (ids and len(values) == len(names)) or None
 
 
@@ -148,6 +156,20 @@ def _are_distances(matrix: sparse.coo_array) -> bool:
     return bool(2 * there.size > size * (size - 1) and (there > 0).all() and there.max() > 1)
 
 
+def _expect_all_distances(path: Path, matrix: sparse.coo_array) -> None:
+    """Raises DataError for a matrix that would hold distances but for some of its entries."""
+    size, apart = matrix.shape[0], matrix.row != matrix.col
+    long = matrix.data[apart & (matrix.data > 0)]
+    wrong = np.flatnonzero(np.where(apart, matrix.data < 0, matrix.data != 0))
+    is_few = wrong.size < size and 2 * long.size > size * (size - 1)
+    if size >= 3 and wrong.size and is_few and long.max() > 1:
+        row, column, number = (x[wrong[0]] for x in (matrix.row, matrix.col, matrix.data))
+        raise DataError(
+            f"{path}: row {row}, column {column}: {number:g} is no distance, as the others look; "
+            "correct it, or, if they are weights, choose none (kernel)"
+        )
+
+
 def _graph_of(
     path: Path,
     matrix: sparse.coo_array,
@@ -170,6 +192,8 @@ def _graph_of(
     notes = (f"graph: matrix {path.name}", *notes)
     attr = matrix.data[there][:, None]
     made = choices.kernel != "none" and _are_distances(matrix)
+    if choices.kernel != "none" and not made:
+        _expect_all_distances(path, matrix)
     if made:
         lengths = np.concatenate([matrix.data[there], np.zeros(num_nodes)])  # and to themselves
         weights = road_weights(lengths, choices)[:-num_nodes]
