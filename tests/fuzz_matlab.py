@@ -53,7 +53,7 @@ MATLAB = by_bytes(
     (np.array([FEATURES[r][c] for r, c in ENTRIES]), [(str(r), c) for r, c in ENTRIES]),
     (np.array(CLASSES, np.uint8) + 1, [(str(r), "label") for r in range(6)]),
 )
-MEMBERS = [(0, 0), (1, 0), (1, 1), (2, 1), (3, 2)]  # (node, label), label by label
+MEMBERS = [(0, 0), (1, 0), (1, 1), (2, 1), (3, 1), (3, 2)]  # (node, label), label by label
 GROUPS = by_bytes((np.ones(len(MEMBERS)), [(str(r), f"label:{c}") for r, c in MEMBERS]))
 CELLS = PEOPLE.tobytes(order="F")
 

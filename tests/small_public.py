@@ -85,7 +85,7 @@ def write_ogb(folder: Path) -> Path:
 def write_groups(folder: Path) -> Path:
     """node2vec's: an arc is an entry of network, a label a column of group."""
     network = sparse.csc_array(([1.0, 1.0], ([0, 1], [1, 2])), shape=(4, 4))
-    group = sparse.csc_array(np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]], float))
+    group = sparse.csc_array(np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1]], float))
     savemat(folder / "toy.mat", {"network": network, "group": group, "year": np.ones(3)})
     return folder / "toy.mat"
 

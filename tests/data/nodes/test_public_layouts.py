@@ -186,6 +186,8 @@ def test_several_labels_of_a_node_stand_in_one_line(tmp_path):
     assert dataset.class_names == ("2", "10")
     assert dataset.labels.tolist() == [[1, 1], [1, 0], [0, 1], [1, 1]]
     assert "toy.edgelist: what follows the two ids of a line is not used" in dataset.notes
+    (tmp_path / "toy.labels").write_text(f"1 10 2\n2 2\n3 {'9' * 5000}\n4 2 10\n")
+    assert load(tmp_path, reading=Reading(features="ones")).class_names == ("2", "10", "9" * 5000)
     (tmp_path / "toy.labels").write_text("1 10 2\n1 2\n")
     with pytest.raises(DataError, match="line 2: the id '1' for the second time"):
         load(tmp_path)
@@ -283,7 +285,7 @@ def test_the_groups_of_node2vec_are_several_labels(tmp_path):
     ):
         load(tmp_path / "toy.mat")
     dataset = load(tmp_path / "toy.mat", reading=Reading(features="degree"))
-    assert dataset.labels.tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]]
+    assert dataset.labels.tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1]]
     assert "matrices not used: year" in dataset.notes
     assert arcs(dataset) == both_ways(("0", "1"), ("1", "2"))
 
@@ -331,6 +333,16 @@ def test_one_node_of_gml_without_its_name_does_not_rename_the_others(tmp_path, l
     with pytest.raises(
         DataError, match="node 1 has no label, or several; those of the others all differ"
     ):
+        load(path, reading=Reading(label="club"))
+
+
+@pytest.mark.parametrize("was", ['id="n2"', 'source="n0"'])
+@pytest.mark.parametrize("kind", ["graphml", "gexf"])
+def test_a_node_without_an_id_is_not_called_none(tmp_path, kind, was):
+    pytest.importorskip("networkx")
+    path = write_networkx(tmp_path, kind)
+    path.write_text(path.read_text().replace(was, was.replace("=", "e=")))
+    with pytest.raises(DataError, match=r"has no id|not a \.gexf file"):
         load(path, reading=Reading(label="club"))
 
 

@@ -134,7 +134,7 @@ def _labels(
         return classes.places, classes.names, classes.notes
     every = sorted({label for labels in found.values() for label in labels})
     if all(map(str.isdecimal, every)):
-        every.sort(key=int)
+        every.sort(key=float)
     place = {label: at for at, label in enumerate(every)}
     values = np.full((num_nodes, len(every)), np.nan)
     for row, labels in enumerate(found.values()):

@@ -48,6 +48,10 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         edge_names = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
     if not attributes:
         raise DataError(f"{path}: a graph without nodes")
+    if "None" in attributes and kind != ".gml":  # what networkx calls it
+        raise DataError(
+            f"{path}: a node, or the end of an edge, has no id, or the id None; name it"
+        )
     if by_label and not all(named):
         raise DataError(
             f"{path}: node {list(row_of)[named.index('')]} has no label, or several; those of the "
@@ -95,7 +99,7 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
 def _are_names(texts: list[str]) -> bool:
     """Whether there are several, and all differ, leaving out nodes that have none."""
     names = [text for text in texts if text]
-    return len(names) > 1 and len({*names}) == len(names)
+    return (len(names) > 1 or names == texts) and len({*names}) == len(names)
 
 
 def _one_name(label: Any) -> str:
