@@ -199,8 +199,8 @@ def process_options(command: Command) -> Command:
 def prefetch_option(command: Command) -> Command:
     """Add `--prefetch`, for commands that train or draw neighbours."""
     return click.option(
-        "--prefetch", type=click.IntRange(0), default=2, show_default=True,
-        help="Batches made ahead of time, by as many threads; 0: none.",
+        "--prefetch", type=click.IntRange(0), default=None,
+        help="Batches made ahead of time, by as many threads.  [default: 2 on a GPU, 0 on a CPU]",
     )(command)  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def train(
     resume_from: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
     device: str = "auto",
-    prefetch: int = 2,
+    prefetch: int | None = None,
     verbose: bool = True,
     on_validation: Callable[[LogLine], None] | None = None,
     **settings: Any,
@@ -69,7 +69,8 @@ def train(
     config        : a TOML file of settings, or a shipped one such as `small-graph`; weaker than
                     those that are given here.
     device        : `auto` (a GPU if one works), `cpu` or `cuda:N`.
-    prefetch      : batches that are made ahead of time, by as many threads; 0: none.
+    prefetch      : batches that are made ahead of time, by as many threads; by default two on a
+                    GPU, and none on a CPU.
     verbose       : print what was chosen, scores now and then, and the result.
     on_validation : called with every line of the log; what it raises ends the run.
     settings      : by name, such as model="gaan", epochs=50, num_heads=4, seed=1; see

@@ -44,7 +44,7 @@ class Probe(TypedDict):
     folder: str
     settings: list[dict[str, Any]]
     device: str
-    prefetch: int
+    prefetch: int | None
     threads: int
 
 
@@ -62,7 +62,7 @@ def announce(
     runs: Sequence[TableRun],
     data: str | None,
     device: str,
-    prefetch: int,
+    prefetch: int | None,
     budget: float | None,
     say: Callable[[str], None],
 ) -> None:
@@ -143,7 +143,9 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 1.7e5 else f"{seconds / 86400:.1f} days"
 
 
-def paces(runs: Sequence[TableRun], data: str | None, device: str, prefetch: int) -> Iterator[Pace]:
+def paces(
+    runs: Sequence[TableRun], data: str | None, device: str, prefetch: int | None
+) -> Iterator[Pace]:
     """The pace of each run, as it is measured; they are of one task on the same data."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as errors:
         probe: Probe = {

@@ -48,7 +48,7 @@ class Means:
     jobs: int = 1
     budget: float | None = None
     device: str = "auto"
-    prefetch: int = 2
+    prefetch: int | None = None
 
     def after(self, seconds: float) -> "Means":
         """The same with so much of the budget spent."""

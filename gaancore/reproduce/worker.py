@@ -31,7 +31,7 @@ class Work(TypedDict):
     folder: str
     settings: dict[str, Any] | None
     device: str
-    prefetch: int
+    prefetch: int | None
     threads: int
 
 

@@ -48,7 +48,7 @@ def begin(
     task: str | None = None,
     out: str | os.PathLike[str] | None = None,
     device: str = "auto",
-    prefetch: int = 2,
+    prefetch: int | None = None,
     layers: Sequence[Layer] = (),
 ) -> Begun:
     """A new run in a folder of its own.
@@ -102,7 +102,7 @@ def resume(
     data: str | Any = None,
     *,
     device: str = "auto",
-    prefetch: int = 2,
+    prefetch: int | None = None,
     layers: Sequence[Layer] = (),
 ) -> Begun:
     """The run in folder `path`, from its last saved step on, with the same bits as if it had never

@@ -84,7 +84,7 @@ class NodeTask(Task):
         return settings
 
     def run(
-        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int
+        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int | None
     ) -> ClassifierRun:
         return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch)
 

@@ -81,7 +81,7 @@ class Task(ABC):
 
     @abstractmethod
     def run(
-        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int
+        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int | None
     ) -> Run:
         """A run that is about to begin, or to be resumed."""
 

@@ -82,7 +82,7 @@ class TrafficTask(Task):
         return with_known_features(settings, dataset)
 
     def run(
-        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int
+        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int | None
     ) -> ForecastRun:
         return ForecastRun(settings, dataset, folder, device)
 

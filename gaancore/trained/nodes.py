@@ -21,6 +21,7 @@ from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, n
 from gaancore.training.nodes.heads.of_test import look_at_heads
 from gaancore.training.nodes.predict import Classifier, load_classifier
 from gaancore.training.nodes.scorer import Scorer
+from gaancore.training.prefetch import made_ahead
 from gaancore.training.same_data import data_differences
 
 Data = str | Path | NodeDataset | NodeInputs | None  # None: the run's own
@@ -148,7 +149,7 @@ class NodeRun(OpenedRun):
         data: str | Path | NodeDataset | None = None,
         eval_fanouts: Any = None,
         per_class: bool = False,
-        prefetch: int = 2,
+        prefetch: int | None = None,
     ) -> Scored:
         """F1 of the best weights on splits of the run's data, as its validations score, or on the
         labelled nodes of another graph.
@@ -163,7 +164,8 @@ class NodeRun(OpenedRun):
         eval_fanouts : neighbours drawn at each step, -1 for all; by default as in training.
         per_class    : precision, recall, F1, support and calibration of each class or label as
                        well; see `calibration_errors`.
-        prefetch     : batches made ahead by threads, where neighbours are drawn.
+        prefetch     : batches made ahead by threads, where neighbours are drawn; by default two on
+                       a GPU, and none on a CPU.
         Returns {split: scores}, on the run's own data with those of guesses beside them (see
         `baselines`); its `notes` say whether the data were the run's, what was joined, and which
         guesses were left out. Raises SettingsError for other splits, DataError for data that cannot
@@ -171,7 +173,7 @@ class NodeRun(OpenedRun):
         """
         for split in splits or ():
             expect_choice("splits", split, tuple(SPLITS))
-        asked = (eval_fanouts, per_class, prefetch)
+        asked = (eval_fanouts, per_class, made_ahead(prefetch, self.device))
         if data is None:
             return self._on_own(self.dataset, splits or DEFAULT_SPLITS, *asked)
         own, differ = self._compared(data)

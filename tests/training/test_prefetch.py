@@ -11,7 +11,7 @@ from gaancore.errors import DataError
 from gaancore.graph import CSRGraph, sample_blocks
 from gaancore.system import threads
 from gaancore.training.nodes.batches import Batches
-from gaancore.training.prefetch import Prefetch
+from gaancore.training.prefetch import Prefetch, made_ahead
 
 DEPTHS = pytest.mark.parametrize("depth", [0, 1, 2, 7])
 
@@ -178,3 +178,8 @@ def test_what_is_made_ahead_leaves_the_kernels_threads_to_the_caller(depth):
     with Prefetch(lambda n: threads.runs_on_one_thread(), iter(range(5)), depth=depth) as made:
         assert list(made) == [depth > 0] * 5
     assert not threads.runs_on_one_thread()
+
+
+def test_batches_are_made_ahead_of_a_gpu_alone_unless_asked_for():
+    assert [made_ahead(None, device) for device in ("cpu", "cuda", "cuda:1")] == [0, 2, 2]
+    assert [made_ahead(depth, "cpu") for depth in (0, 3)] == [0, 3]

@@ -19,7 +19,7 @@ from gaancore.training.nodes.heads.values import HeadValues, gate_values, summar
 from gaancore.training.nodes.loss import NodeLoss
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
-from gaancore.training.prefetch import Fetch
+from gaancore.training.prefetch import Fetch, made_ahead
 from gaancore.training.progress import Validation
 from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
@@ -28,7 +28,8 @@ NEEDED = ("training", "validation")
 
 
 class ClassifierRun(Run):
-    """One run of a node classifier. `prefetch` batches are made ahead of the step they are for.
+    """One run of a node classifier. `prefetch` batches are made ahead of the step they are for
+    (see `made_ahead`).
 
     Raises SettingsError if the task wants other labels than the data have, DataError if there are
     no training or no validation nodes, or if the former cannot be standardised. Without test nodes
@@ -45,7 +46,7 @@ class ClassifierRun(Run):
         folder: RunFolder,
         device: str = "cpu",
         *,
-        prefetch: int = 2,
+        prefetch: int | None = None,
     ) -> None:
         s = settings
         if dataset.multi_label != s.multi_label:
@@ -60,10 +61,10 @@ class ClassifierRun(Run):
                 )
         device = resolve_device(device)
         self.dataset = dataset
-        self.prefetch = prefetch
+        self.prefetch = made_ahead(prefetch, device)
         statistics = feature_statistics(dataset, s.normalize)
         edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
-        self.scorer = Scorer(dataset, statistics, s, prefetch, edges)
+        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges)
         view = self.scorer.view(TRAIN)
         learned = dataset.labels[dataset.nodes(TRAIN)]
         self.loss_of = NodeLoss(s, learned, dataset.num_classes)
