@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.io import savemat
 from small_public import (
     NAMES_OF_ATTRIBUTED,
     PLANETOID_CLASSES,
@@ -288,6 +290,13 @@ def test_the_groups_of_node2vec_are_several_labels(tmp_path):
     assert dataset.labels.tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1]]
     assert "matrices not used: year" in dataset.notes
     assert arcs(dataset) == both_ways(("0", "1"), ("1", "2"))
+
+
+def test_a_matrix_of_far_more_rows_than_columns_takes_no_memory_for_them(tmp_path):
+    network = sparse.csc_array(([1.0], ([0], [1])), shape=(2**31 - 2, 4))
+    savemat(tmp_path / "toy.mat", {"network": network, "group": np.eye(4)})
+    with pytest.raises(DataError, match=r"network: expected a square matrix, got shape \(2147"):
+        load(tmp_path / "toy.mat")
 
 
 def test_a_column_of_local_info_is_chosen_as_the_label(tmp_path):

@@ -37,6 +37,8 @@ def read_matlab(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     matrices, others = read_matlab_file(path, ATTRIBUTED, GROUPS, UNIVERSITY)
     name = next(name for name in ("Network", "network", "A") if name in matrices)
     network = matrices[name]
+    if network.ndim != 2 or network.shape[0] != network.shape[1]:  # before memory for its rows
+        raise DataError(f"{path}: {name}: expected a square matrix, got shape {network.shape}")
     with naming_file(f"{path}: {name}"):
         graph = CSRGraph.from_scipy(sparse.csr_array(network), duplicates="keep")
     num_nodes = graph.num_nodes
