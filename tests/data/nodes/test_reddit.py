@@ -228,7 +228,7 @@ BAD_MATLAB: list[tuple[dict[str, Any], str]] = [
     ({"Network": None}, "Network: expected a matrix of numbers, found none"),
     ({"Label": np.array(["a", "b"], object)}, "Label: expected a matrix of numbers, got object"),
     ({"Attributes": {"a": 1}}, "Attributes: expected a matrix of numbers, got"),
-    ({"Network": np.zeros((6, 5))}, "Network: from_scipy: expected a square matrix"),
+    ({"Network": np.zeros((6, 5))}, "Network: expected a square matrix"),
 ]
 
 
