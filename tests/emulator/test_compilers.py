@@ -14,10 +14,10 @@ TESTS = Path(__file__).parents[1]
 @pytest.mark.parametrize(
     ("there", "taken"),
     [
-        ({"g++", "clang++"}, ("g++", "clang++")),
-        ({"clang++"}, ("clang++",)),
-        ({"g++"}, ("g++",)),
-        (set(), ()),
+        (("g++", "clang++"), ("g++", "clang++")),
+        (("clang++",), ("clang++",)),
+        (("g++",), ("g++",)),
+        ((), ()),
     ],
     ids=str,
 )
