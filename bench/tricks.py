@@ -108,7 +108,9 @@ TRICKS = {
         _no_moves, "plain Numba loops", ("ppi", "reddit", "metr-la"), compiled=True
     ),
     # Reddit drops attention weights, which the walk of all heads cannot do
-    "head-by-head": Trick(_no_head_by_head, "all heads of an edge at once", ("ppi",)),
+    "head-by-head": Trick(
+        _no_head_by_head, "all heads of an edge at once", ("ppi", "attention", "attention-large")
+    ),
     "all-heads": Trick(_no_all_heads, "head by head over packed copies", ("metr-la",)),
     "side-by-side": Trick(_no_side_by_side, "each aggregator alone", ("metr-la",)),
     "row-pieces": Trick(_no_row_pieces, "whole products on BLAS's threads", ("ppi", "reddit")),

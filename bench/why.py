@@ -10,16 +10,20 @@ take turns: a pair is one run of each, and which of the two begins alternates. T
 waits sleeps. Run it on a machine that does nothing else.
 
 Tasks: `ppi` is an epoch of train_step.py, `metr-la` a step of traffic_step.py, `reddit` a batch of
-reddit_epoch.py, which needs a store. The table gives medians of seconds, and the median and the
-quartiles of without / with over the pairs: at 1.10 a step takes 10 % longer without the trick.
+reddit_epoch.py, which needs a store. `attention` is attention alone, forward and backward, over a
+graph of the epoch, and `attention-large` over a random graph of a million edges. The table gives
+medians of seconds, the median and the quartiles of without / with over the pairs (at 1.10 a step
+takes 10 % longer without the trick), and the peak memory of both processes.
 """
 
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -35,9 +39,16 @@ import traffic_step
 import train_step
 from tricks import TRICKS, replace
 
+from gaancore.graph import CSRGraph
+from gaancore.nn.module import Parameter
+from gaancore.ops import segment_attention
 from gaancore.optim import Adam
+from gaancore.system.process import peak_rss_mb, prepare_process
 
 AS_IT_IS = "as-it-is"
+TASKS = ("ppi", "reddit", "metr-la", "attention", "attention-large")
+LARGE = (36_000, 1_000_000)  # nodes and edges
+CALLS = 9  # of attention in one run
 ROUNDING = 1e-4  # of the largest gradient, in float32
 
 
@@ -50,7 +61,36 @@ def run(task: str, num_threads: int, store: str, batches: int) -> float:
         return train_step.measure(num_threads, 1)["seconds"]
     if task == "metr-la":
         return traffic_step.measure(num_threads, 1)["seconds"]
+    if task.startswith("attention"):
+        return attention_alone(num_threads, large=task == "attention-large")
     return reddit_epoch.measure(store, num_threads, batches, depth=2)["seconds"] / batches
+
+
+def attention_alone(num_threads: int, *, large: bool) -> float:
+    """Seconds of attention with K = 8 heads, forward and backward; the median of some calls."""
+    prepare_process(num_threads)
+    rng = np.random.default_rng(0)
+    if large:
+        nodes, edges = LARGE
+        ends = rng.integers(0, nodes, (2, edges))
+        graph = CSRGraph.from_edges(*ends, nodes, duplicates="keep")
+    else:
+        graph = train_step.random_graph(rng)
+    block = graph.full_block()
+    inputs = {
+        name: Parameter(rng.standard_normal((block.num_dst, 8, width), np.float32))
+        for name, width in (("queries", 24), ("keys", 24), ("values", 32))
+    }
+    grad = rng.standard_normal((block.num_dst, 8, 32), np.float32)
+    optimizer, seconds = Adam(inputs, lr=0.0), []
+    for _ in range(CALLS):
+        clock = time.perf_counter()
+        segment_attention(*inputs.values(), block=block, scale=1 / 24).backward(grad)
+        seconds.append(time.perf_counter() - clock)
+        optimizer.step()
+        for given in inputs.values():
+            given.grad = None
+    return statistics.median(seconds[1:])
 
 
 def shrink() -> None:
@@ -63,6 +103,7 @@ def shrink() -> None:
         for name, size in sizes.items():
             replace(module, name, size)
     replace(train_step, "random_graph", lambda rng: graph(rng, 120, 24))
+    replace(sys.modules[__name__], "LARGE", (120, 2400))
 
 
 def keep_first_gradients(target: Path) -> None:
@@ -79,7 +120,7 @@ def keep_first_gradients(target: Path) -> None:
 
 
 def serve(args: argparse.Namespace) -> None:
-    """Run once for each line that comes in, and answer with the seconds."""
+    """Run once for each line that comes in; answer with the seconds and the peak memory."""
     (num_threads,) = args.threads
     if args.tiny:
         shrink()
@@ -88,7 +129,7 @@ def serve(args: argparse.Namespace) -> None:
     keep_first_gradients(args.gradients)
     for _ in sys.stdin:
         seconds = run(args.task[0], num_threads, args.store, args.batches)
-        print(json.dumps(seconds), flush=True)
+        print(json.dumps([seconds, peak_rss_mb()]), flush=True)
 
 
 class Runner:
@@ -96,6 +137,7 @@ class Runner:
 
     def __init__(self, trick: str, given: list[str], folder: Path, fresh: bool) -> None:
         self.gradients = folder / f"{trick}.npz"
+        self.peak_mb = 0.0
         command = [sys.executable, __file__, "--serve", trick, "--gradients", str(self.gradients)]
         own_cache = {"NUMBA_CACHE_DIR": str(folder / "cache")} if fresh else {}
         self.process = subprocess.Popen(
@@ -117,7 +159,8 @@ class Runner:
         answer = self.process.stdout.readline()
         if not answer:
             raise SystemExit("a process stopped; its reason stands above")
-        return json.loads(answer)
+        seconds, self.peak_mb = json.loads(answer)
+        return seconds
 
 
 # ---- comparing -----------------------------------------------------------------------------------
@@ -154,6 +197,7 @@ def compare(name: str, task: str, num_threads: int, args: argparse.Namespace) ->
         "seconds_without": float(np.median(without)),
         "ratio": float(middle),
         "quartiles": [float(low), float(high)],
+        "peak_mb": [runner.peak_mb for runner in runners],
         "pairs": args.pairs,
         "difference": error,
     }
@@ -171,22 +215,25 @@ def difference(*files: Path) -> float:
 
 
 def as_markdown(rows: list[dict[str, Any]]) -> Iterator[str]:
-    yield "| trick | instead of it | task | threads | s with | s without | without / with |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield (
+        "| trick | instead of it | task | threads | s with | s without | without / with "
+        "| MB with | MB without |"
+    )
+    yield "|" + " --- |" * 9
     for row in rows:
         low, high = row["quartiles"]
         yield (
             f"| {row['trick']} | {TRICKS[row['trick']].instead} | {row['task']} "
             f"| {row['threads']} | {row['seconds_with']:.3f} | {row['seconds_without']:.3f} "
-            f"| {row['ratio']:.2f} ({low:.2f} to {high:.2f}) |"
+            f"| {row['ratio']:.2f} ({low:.2f} to {high:.2f}) "
+            f"| {row['peak_mb'][0]:.0f} | {row['peak_mb'][1]:.0f} |"
         )
 
 
 def main() -> None:
-    tasks = ("ppi", "reddit", "metr-la")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trick", choices=TRICKS, action="append", help="[default: each]")
-    parser.add_argument("--task", choices=tasks, action="append", help="[default: each]")
+    parser.add_argument("--task", choices=TASKS, action="append", help="[default: each]")
     parser.add_argument("--store", default="", help="a store of Reddit's size, for reddit")
     parser.add_argument("--threads", type=_numbers, default=[1, 2], help="comma list")
     parser.add_argument("--pairs", type=int, default=5, help="runs of each, by turns")
@@ -204,10 +251,13 @@ def main() -> None:
     print("gaancore on", ", ".join(f"{name} {value}" for name, value in facts.items()))
     if not args.store:
         print("reddit is left out: it needs a store")
-    print(f"{'trick':<14}{'task':<9}{'threads':>7}{'with':>9}{'without':>9}{'without / with':>26}")
+    print(
+        f"{'trick':<14}{'task':<16}{'threads':>7}{'with':>9}{'without':>9}{'without / with':>26}"
+        f"{'MB with':>9}{'without':>9}"
+    )
     for name, trick in TRICKS.items():
         for task in trick.tasks:
-            wanted = name in (args.trick or TRICKS) and task in (args.task or tasks)
+            wanted = name in (args.trick or TRICKS) and task in (args.task or TASKS)
             for num_threads in args.threads:
                 if not wanted or num_threads < trick.least_threads:
                     continue
@@ -223,8 +273,9 @@ def main() -> None:
 def _as_text(row: dict[str, Any]) -> str:
     low, high = row["quartiles"]
     return (
-        f"{row['trick']:<14}{row['task']:<9}{row['threads']:>7}{row['seconds_with']:>9.3f}"
+        f"{row['trick']:<14}{row['task']:<16}{row['threads']:>7}{row['seconds_with']:>9.3f}"
         f"{row['seconds_without']:>9.3f}{row['ratio']:>10.2f} ({low:.2f} to {high:.2f})"
+        f"{row['peak_mb'][0]:>9.0f}{row['peak_mb'][1]:>9.0f}"
     )
 
 

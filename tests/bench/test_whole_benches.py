@@ -78,6 +78,8 @@ def test_a_training_step_is_timed(task, tmp_path):
     ("trick", "task"),
     [
         pytest.param("head-by-head", "ppi", marks=pytest.mark.slow),
+        ("head-by-head", "attention"),
+        pytest.param("head-by-head", "attention-large", marks=pytest.mark.slow),
         ("prefetch", "reddit"),
         pytest.param("row-pieces", "ppi", marks=pytest.mark.slow),
         pytest.param("vector-moves", "ppi", marks=pytest.mark.slow),
@@ -92,6 +94,7 @@ def test_a_trick_is_switched_off_and_timed_by_turns(trick, task, store, tmp_path
     assert (row["trick"], row["task"], row["threads"], row["pairs"]) == (trick, task, 1, 2)
     assert row["seconds_with"] > 0
     assert row["seconds_without"] > 0
+    assert min(row["peak_mb"]) > 10
     low, high = row["quartiles"]
     assert low <= row["ratio"] <= high
     same_bits = trick == "prefetch"
