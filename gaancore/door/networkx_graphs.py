@@ -94,7 +94,7 @@ def _edge_attrs(
             texts[name].append(str(int(value) if isinstance(value, bool | np.bool_) else value))
     places = range(1, 1 + len(edges))
     found, numbers, _ = encode_columns(f"{where}: edge_attrs", texts, places, "edge")
-    return found, numbers.astype(np.float32)
+    return found, numbers
 
 
 def _features(where: str, attributes: dict[Any, dict[Any, Any]], given: Any) -> Any:

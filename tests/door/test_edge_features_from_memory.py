@@ -75,6 +75,7 @@ def test_columns_of_a_frame_of_edges():
     )
     made = gaancore.from_pandas(nodes, edges, edge_features=["km", "road"])
     assert made.edge_names == ("km", "road=m", "road=s")
+    assert made.graph.edge_attr.dtype == np.float32
     assert feature_of(made, 3, 2) == [3, 0, 1]
     assert "columns of edges are not used: z" in made.notes
     with pytest.raises(DataError, match="edge_features: no column 'miles'; there are src, dst"):

@@ -31,7 +31,7 @@ def chosen_columns(where: str, there: Sequence[str], wanted: str) -> list[str]:
 def encode_columns(
     where: str, columns: Mapping[str, Sequence[str]], places: Sequence[int], unit: str = "line"
 ) -> tuple[tuple[str, ...], np.ndarray, list[str]]:
-    """Names (B,) and numbers (n, B) float64 of columns of text (n,), and what to say about them.
+    """Names (B,) and numbers (n, B) float32 of columns of text (n,), and what to say about them.
 
     A column whose cells are numbers is one; a column of text becomes a column NAME=CATEGORY of 0
     and 1 for each different text, in alphabetical order.
@@ -79,7 +79,7 @@ def encode_columns(
         found += list(np.eye(len(categories))[:, [place[cell] for cell in cells]])
         notes.append(f"{name}: {len(categories)} categories")
     matrix = np.stack(found, axis=1) if found else np.zeros((len(places), 0))
-    return tuple(names), matrix, notes
+    return tuple(names), matrix.astype(np.float32), notes
 
 
 def _number(cell: str) -> float | None:

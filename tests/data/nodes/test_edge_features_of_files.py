@@ -34,6 +34,7 @@ def load(folder, choice="auto", unknown_edges="error", **options):
 def test_further_columns_are_features_text_by_its_categories(folder):
     data = load(folder)
     assert data.edge_names == ("amount", "kind=card", "kind=wire")
+    assert data.graph.edge_attr.dtype == np.float32
     card, wire, back = [1.5, 1, 0], [2, 0, 1], [-3, 1, 0]
     assert rows(data) == {
         ("a", "b"): card, ("b", "a"): card, ("c", "b"): wire, ("b", "c"): wire,

@@ -17,8 +17,6 @@ are separated by commas, semicolons or tabs. Either file may be packed: `nodes.c
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
 from gaancore.data.files.columns import chosen_columns, encode_columns
 from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import END_NAMES, open_named_table
@@ -121,5 +119,5 @@ def _read_edges(path: Path, rows: dict[str, int], reading: Reading) -> Edges:
         return ArcList(src, dst, len(rows)), None, tuple(notes)
     names, numbers, found = encode_columns(str(path), texts, lines)
     found.insert(0, f"{len(names)} features of edges: {', '.join(names)}")
-    arcs = ArcList(src, dst, len(rows), numbers.astype(np.float32))
+    arcs = ArcList(src, dst, len(rows), numbers)
     return arcs, names, (*notes, *(f"{path.name}: {note}" for note in found))
