@@ -1,7 +1,7 @@
 """What a task knows: its settings, data, look-alike, run, and words."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -139,11 +139,13 @@ class Task(ABC):
                 unless a number was named, and validated after each: the paper's patience is made
                 for sets that are far larger. Data of one's own get settings that suit them.
         """
-        words = None
+        words: str | None = None
+        changes: dict[str, Any] = {}
         if self.suit is not None:
             changes, words = self.suit(dataset)
-            layers = (("", changes), *layers)
-        settings = self.settings(*layers)
+        settings = self.settings(("", changes), *layers)
+        if other := _differing(settings, self.settings(("", changes)), changes):
+            words = f"{words}; asked for instead: {other}"
         if dataset.kind == "synthetic" and not ("epochs" in named and settings.epochs):
             settings = self.shortened(settings)
         return self.kept(settings, dataset), words
@@ -173,3 +175,13 @@ class Task(ABC):
         if not path and not facts["path"] and facts["kind"] != "synthetic":
             raise DataError(f"{folder.path}: its data came from memory; give them again (data)")
         return self.load(path or facts["path"], settings, synthetic=facts["path"] is None)
+
+
+def _differing(settings: Any, suited: Any, names: Iterable[str]) -> str:
+    """What `settings` have for those of `names` in which `suited` have something else."""
+    pairs = [(name, getattr(settings, name)) for name in names]
+    return ", ".join(
+        f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}"
+        for name, value in pairs
+        if value != getattr(suited, name)
+    )

@@ -41,8 +41,12 @@ def test_a_graph_with_too_many_nodes_or_edges_is_sampled(monkeypatch, most):
 
 
 def test_what_the_user_asks_for_wins():
-    settings, _ = settled(small_dataset(), epochs=7, normalize="none")
+    settings, words = settled(small_dataset(), epochs=7, normalize="none", fanouts="3,2", seed=5)
     assert (settings.epochs, settings.normalize) == (7, "none")
+    assert "at most 300 epochs" in words  # what would suit
+    assert words.endswith("; asked for instead: fanouts 3,2, epochs 7, normalize none")
+    _, as_suited = settled(small_dataset(), epochs=300)
+    assert "instead" not in as_suited
 
 
 @pytest.mark.parametrize(("zeros", "expected"), [(0.79, "standard"), (0.81, "none")])
