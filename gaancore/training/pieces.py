@@ -1,8 +1,8 @@
 """A batch in pieces, one to a thread: a step holds the tapes of as many pieces as threads.
 
 A METR-LA step then takes 1.1 GB on two threads, and 2.8 GB in pieces of 4,096 rows; its time is the
-same (bench/why.py shows both). Pieces do not depend on the number of threads, and their gradients are added up
-in order: the same bits for any number of threads.
+same (bench/why.py shows both). Pieces do not depend on the number of threads, and their gradients
+are added up in order: the same bits for any number of threads.
 
 A CUDA device takes one piece after the other. Only its memory asks for them, so they are larger.
 """
