@@ -21,6 +21,7 @@ ROOMS = [
     ["kernels", "graph"],
     ["kernels.cpu.vector"],
     ["kernels.cpu", "kernels.cuda"],
+    ["sparse"],
     ["tensor"],
     ["ops"],
     ["nn"],

@@ -10,9 +10,11 @@ from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
 from gaancore.ops import dropout, first_rows
 from gaancore.seeding import derive_seed
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
 MODELS = (*AGGREGATORS, "fnn")
+Inputs = Tensor | CSRMatrix  # the features that a model is given: the first layer takes both
 
 
 class NodeClassifier(Module):
@@ -71,9 +73,10 @@ class NodeClassifier(Module):
             return h
         return dropout(h, rate=self.dropout, seed=derive_seed(seed, "output", number))
 
-    def __call__(self, x: Tensor, blocks: Sequence[Block], seed: int | None = None) -> Tensor:
+    def __call__(self, x: Inputs, blocks: Sequence[Block], seed: int | None = None) -> Tensor:
         """x (num_src of the outermost block, in_dim) -> logits (num_dst of the last, classes).
 
+        x    : dense or sparse.
         seed : the step's dropout seed while training; None for no dropout.
         """
         h = self.embed(_dropped(x, self.input_dropout, seed))
@@ -109,21 +112,24 @@ class FeedForward(Module):
         self.head = Linear(hidden_dim, num_classes, rng)
         self.input_dropout = input_dropout
 
-    def __call__(self, x: Tensor, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
+    def __call__(self, x: Inputs, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
         """x (n, in_dim) -> logits (n, classes); there are no blocks.
 
         seed : the step's dropout seed while training; None for no dropout.
         """
         return self.head(self.up_to(self.num_layers, _dropped(x, self.input_dropout, seed)))
 
-    def up_to(self, layer: int, x: Tensor) -> Tensor:
+    def up_to(self, layer: int, x: Inputs) -> Tensor:
         """x (n, in_dim) -> the output (n, hidden_dim) of hidden layer 1 or 2."""
         h = self.embed(x)
         return h if layer == 1 else self.hidden(h)
 
 
-def _dropped(x: Tensor, rate: float, seed: int | None) -> Tensor:
+def _dropped(x: Inputs, rate: float, seed: int | None) -> Inputs:
     """Features with some of them set to 0, if a rate and the seed of a step say so."""
     if seed is None or not rate:
         return x
-    return dropout(x, rate=rate, seed=derive_seed(seed, "input"))
+    key = derive_seed(seed, "input")
+    if isinstance(x, CSRMatrix):  # its zeros are 0 anyway
+        return x.with_values(dropout(Tensor(x.values), rate=rate, seed=key).data)
+    return dropout(x, rate=rate, seed=key)
