@@ -88,7 +88,7 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
             for name, mean in f["mean_degree"].items()
         ),
         *([("features of an edge", f"{f['edge_features']}")] if f["edge_features"] else []),
-        ("features", f"{features['count']:,}"),
+        ("features", f"{features['count']:,}{_sparse(features)}"),
         ("  with one value for all nodes", f"{features['constant']:,}"),
         ("nodes whose features are all 0", f"{features['zero_rows']:,}"),
         ("labels" if several else "classes", f"{labels['count']:,}"),
@@ -103,6 +103,10 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     size = f["bytes"]
     graph, matrix = size["graph"] / 1e6, size["features"] / 1e6
     return [*rows, ("MB of graph, features", f"{graph:,.1f}, {matrix:,.1f}")]
+
+
+def _sparse(features: dict[str, Any]) -> str:
+    return f", sparse: {features['filled']:.2%} are not 0" if "filled" in features else ""
 
 
 def _count(label: int | str, nodes: int) -> str:

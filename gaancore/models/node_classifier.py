@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gaancore.array import Array
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
 from gaancore.nn.linear import Linear
@@ -123,6 +124,11 @@ class FeedForward(Module):
         """x (n, in_dim) -> the output (n, hidden_dim) of hidden layer 1 or 2."""
         h = self.embed(x)
         return h if layer == 1 else self.hidden(h)
+
+
+def inputs_of(x: Array | CSRMatrix) -> Inputs:
+    """Features as a model takes them: a dense array as a Tensor."""
+    return x if isinstance(x, CSRMatrix) else Tensor(x)
 
 
 def _dropped(x: Inputs, rate: float, seed: int | None) -> Inputs:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gaancore.data.nodes.features.matrix import FeatureMatrix, arrays_of, first_rows
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import checksum
 
@@ -17,7 +18,8 @@ class NodeDataset:
     """A graph whose nodes have features, labels and a split.
 
     graph       : undirected (both arcs of an edge stored), rows sorted, no arc twice.
-    features    : (N, F) float32, C-contiguous, finite.
+    features    : (N, F) float32, finite: an array, C-contiguous, or SciPy's csr_array with an entry
+                  for each number that is not 0, by column.
     labels      : (N, C) uint8 of 0 and 1 if a node has several labels, else (N,) int64 classes.
     split       : (N,) int8: TRAIN, VALIDATION, TEST, or UNFLAGGED: every split sees it as a
                   neighbour, and its own label is ignored.
@@ -45,7 +47,7 @@ class NodeDataset:
     kind: Literal["real", "synthetic"]
     path: str | None
     graph: CSRGraph
-    features: np.ndarray
+    features: FeatureMatrix
     labels: np.ndarray
     split: np.ndarray
     graph_ids: np.ndarray | None
@@ -99,7 +101,7 @@ class NodeDataset:
         return replace(
             self,
             graph=self.graph.induced_subgraph(ids),
-            features=self.features[rows],
+            features=first_rows(self.features, ids.size) if first else self.features[ids],
             labels=self.labels[rows],
             split=self.split[rows],
             graph_ids=None if self.graph_ids is None else self.graph_ids[rows],
@@ -120,7 +122,8 @@ class NodeDataset:
         """What a run writes down about its data: counts, names, notes, and a checksum of the
         graph, features, labels, split and graph ids, as JSON can hold them.
         """
-        arrays = [self.graph.indptr, self.graph.indices, self.features, self.labels, self.split]
+        features = arrays_of(self.features)
+        arrays = [self.graph.indptr, self.graph.indices, *features, self.labels, self.split]
         arrays += [x for x in (self.graph_ids, self.graph.edge_attr) if x is not None]
         facts: dict[str, Any] = {
             "kind": self.kind,

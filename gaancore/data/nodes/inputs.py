@@ -8,6 +8,7 @@ import numpy as np
 
 from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix, chosen_columns
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset, RepeatedEdges, settle_graph
@@ -31,7 +32,7 @@ class NodeInputs:
 
     path: str | None
     graph: CSRGraph
-    features: np.ndarray
+    features: FeatureMatrix
     node_ids: np.ndarray
     feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
@@ -81,13 +82,12 @@ def match_categories(inputs: NodeInputs, known: Sequence[str] | None) -> NodeInp
     differing = (*lacking, *unknown)
     if common[0] != common[1] or not all(_column_of(name) in categories for name in differing):
         return inputs
-    features = np.zeros((len(inputs.features), len(known)), np.float32)
-    for at, name in enumerate(known):
-        if name in place:
-            features[:, at] = inputs.features[:, place[name]]
+    chosen = np.array([place.get(name, -1) for name in known], np.int64)
+    features = chosen_columns(inputs.features, chosen)
     notes = []
     if unknown:
-        count = int(inputs.features[:, [place[name] for name in unknown]].any(axis=1).sum())
+        left_out = chosen_columns(inputs.features, np.array([place[name] for name in unknown]))
+        count = np.unique(left_out.nonzero()[0]).size
         some = ", ".join(unknown[:SHOWN]) + (", ..." if len(unknown) > SHOWN else "")
         notes.append(
             f"warning: categories that the run has not seen, left out, of {count:,} nodes: {some}"

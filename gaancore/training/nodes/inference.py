@@ -9,13 +9,15 @@ from functools import partial
 import numpy as np
 
 from gaancore.array import Array, array_module, device_of, to_device, to_numpy
-from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.features.standardised import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
-from gaancore.models.node_classifier import FeedForward
+from gaancore.models.node_classifier import FeedForward, Inputs, inputs_of
 from gaancore.seeding import derive_seed
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor, no_grad
+from gaancore.training.nodes.batches import features_to
 from gaancore.training.nodes.build import Model
 from gaancore.training.prefetch import Prefetch
 
@@ -91,14 +93,14 @@ def infer_sampled(
     starts = range(0, max(1, nodes.size), batch_size)
     device = device_of(model.head.bias.data)
 
-    def batch(start: int) -> tuple[np.ndarray, list[Block]]:
+    def batch(start: int) -> tuple[np.ndarray | CSRMatrix, list[Block]]:
         key = derive_seed(seed, "evaluation", start)
         blocks = sample_blocks(graph, nodes[start : start + batch_size], fanouts, seed=key)
         return features[blocks[0].src_ids], blocks
 
-    def outputs(x: np.ndarray, blocks: list[Block]) -> np.ndarray:
+    def outputs(x: np.ndarray | CSRMatrix, blocks: list[Block]) -> np.ndarray:
         there = [block.to(device) for block in blocks]
-        return to_numpy(model(Tensor(to_device(x, device)), there).data)
+        return to_numpy(model(inputs_of(features_to(x, device)), there).data)
 
     with no_grad(), Prefetch(batch, iter(starts), depth=prefetch) as batches:
         return np.concatenate([outputs(*batch) for batch in batches])
@@ -132,16 +134,16 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _of_features(
-    layer: Callable[[Tensor], Tensor], features: Matrix, nodes: np.ndarray, device: str
+    layer: Callable[[Inputs], Tensor], features: Matrix, nodes: np.ndarray, device: str
 ) -> Array:
     """The layer applied to the features of `nodes`, which are fetched a chunk at a time."""
-    return _in_chunks(layer, lambda part: to_device(features[nodes[part]], device), nodes.size)
+    return _in_chunks(layer, lambda part: features_to(features[nodes[part]], device), nodes.size)
 
 
 def _in_chunks(
-    layer: Callable[[Tensor], Tensor], rows: Callable[[slice], Array], count: int
+    layer: Callable[[Inputs], Tensor], rows: Callable[[slice], Array | CSRMatrix], count: int
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
     starts = range(0, max(1, count), ROWS_AT_A_TIME)
-    parts = [layer(Tensor(rows(slice(a, a + ROWS_AT_A_TIME)))).data for a in starts]
+    parts = [layer(inputs_of(rows(slice(a, a + ROWS_AT_A_TIME)))).data for a in starts]
     return array_module(parts[0]).concatenate(parts)

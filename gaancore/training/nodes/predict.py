@@ -9,11 +9,8 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gaancore.array import resolve_device
-from gaancore.data.nodes.features import (
-    Features,
-    standardised_edges,
-    with_known_categories,
-)
+from gaancore.data.nodes.features.edges import standardised_edges, with_known_categories
+from gaancore.data.nodes.features.standardised import Features
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph

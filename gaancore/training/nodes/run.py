@@ -6,8 +6,10 @@ from typing import Any
 from gaancore.array import resolve_device
 from gaancore.data.files.columns import AUTO, NONE
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
-from gaancore.data.nodes.features import edge_statistics, feature_statistics
+from gaancore.data.nodes.features.edges import edge_statistics
+from gaancore.data.nodes.features.standardised import feature_statistics
 from gaancore.errors import DataError, SettingsError
+from gaancore.models.node_classifier import inputs_of
 from gaancore.nn.observe import observing
 from gaancore.optim import PlateauSchedule
 from gaancore.tensor import Tensor
@@ -92,7 +94,7 @@ class ClassifierRun(Run):
         return Fetch(self.batches.batch, step, depth=self.prefetch, device=self.device)
 
     def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
-        return model(Tensor(batch.x), batch.blocks, batch.dropout_seed)
+        return model(inputs_of(batch.x), batch.blocks, batch.dropout_seed)
 
     def loss(self, outputs: Tensor, batch: Batch, part: None) -> Tensor:
         return self.loss_of(outputs, batch.labels)

@@ -7,7 +7,7 @@ import pytest
 
 import gaancore
 from gaancore.data import NodeDataset, synthetic_trust
-from gaancore.data.nodes.features import edge_statistics
+from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gaancore.data.nodes.checks import VALUES_AT_A_TIME, check_graph_ids, expect_features
+from gaancore.data.nodes.checks import check_graph_ids, expect_features
 from gaancore.data.nodes.labels import Labels
 from gaancore.data.nodes.make import (
     RawDataset,
@@ -15,10 +15,10 @@ from gaancore.data.nodes.make import (
     settle_targets,
     split_notes,
 )
+from gaancore.data.nodes.store.features import write_features
 from gaancore.data.nodes.store.writer import StoreWriter, store_writer
 from gaancore.graph.checks import index_dtype
 from gaancore.graph.stream_rows import Progress, write_undirected
-from gaancore.system.mapped import forget_pages
 
 
 def write_store(
@@ -64,6 +64,7 @@ def write_store(
             name=name,
             kind="real",
             num_classes=labels.num_classes,
+            num_features=raw.features.shape[1],
             class_names=labels.class_names,
             feature_names=raw.feature_names,
             num_self_loops=loops,
@@ -84,13 +85,7 @@ def _write_nodes(
     node_ids = raw.node_ids[order]
     if not np.array_equal(node_ids, np.arange(order.size)):
         writer.save("node_ids", node_ids)
-    width = raw.features.shape[1]
-    features = writer.create("features", (order.size, width), np.float32)
-    step = max(1, VALUES_AT_A_TIME // width)
-    for start in range(0, order.size, step):
-        features[start : start + step] = raw.features[order[start : start + step]]
-        forget_pages(features)
-        forget_pages(raw.features)
+    write_features(writer, raw.features, order)
 
 
 class _Renumbered:
