@@ -4,8 +4,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 
-from gaancore.data.nodes.features.matrix import FeatureMatrix, arrays_of, first_rows
+from gaancore.data.nodes.features.matrix import (
+    FeatureMatrix,
+    arrays_of,
+    first_rows,
+    share_filled,
+)
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import checksum
 
@@ -132,6 +138,8 @@ class NodeDataset:
             "checksum": f"{checksum(arrays):08x}",
             "notes": list(self.notes),
         }
+        if sparse.issparse(self.features):
+            facts["features_filled"] = round(share_filled(self.features), 6)
         for name in ("class_names", "feature_names", "edge_names"):
             if (names := getattr(self, name)) is not None:
                 facts[name] = list(names)

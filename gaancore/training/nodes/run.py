@@ -86,6 +86,7 @@ class ClassifierRun(Run):
         )
         self.optimizer.weight_decay = s.weight_decay
         self.notes = words.seen_in_training(s.transductive)
+        self.notes += words.not_centred(self.data_facts, s.normalize)
         if edges is None and dataset.graph.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 

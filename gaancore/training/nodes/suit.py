@@ -6,6 +6,8 @@ step and patience in epochs end a run before it has learned.
 
 from typing import Any
 
+from scipy import sparse
+
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.matrix import SPARSE, share_filled
 from gaancore.training.choices import shipped_recipe
@@ -47,6 +49,8 @@ def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
 def _normalization(dataset: NodeDataset) -> tuple[str, str]:
     rows = dataset.features[:: max(1, dataset.num_nodes // LOOKED_AT)]
     zeros = 1 - share_filled(rows)
+    if sparse.issparse(rows):
+        return "none", f"sparse features as they are ({1 - zeros:.2%} are not 0)"
     if zeros >= SPARSE:
         return "none", f"features as they are ({zeros:.0%} are 0)"
     return "standard", "features standardised over the training nodes"

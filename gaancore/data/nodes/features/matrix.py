@@ -29,7 +29,7 @@ def sparse_rows(matrix: sparse.sparray | sparse.spmatrix) -> sparse.csr_array:
 
 def is_mostly_zero(matrix: sparse.csr_array) -> bool:
     """Whether sparse rows are smaller and faster than dense ones."""
-    return share_filled(matrix) <= 1 - SPARSE
+    return 1 - share_filled(matrix) >= SPARSE
 
 
 def share_filled(features: FeatureMatrix) -> float:
@@ -44,8 +44,11 @@ def first_rows(features: FeatureMatrix, count: int) -> FeatureMatrix:
     if not sparse.issparse(features):
         return features[:count]
     stop = int(features.indptr[count])
-    arrays = (features.data[:stop], features.indices[:stop], features.indptr[: count + 1])
-    return sparse.csr_array(arrays, shape=(count, features.shape[1]))
+    found = sparse.csr_array((count, features.shape[1]), dtype=features.dtype)
+    # given to the constructor, arrays that are a small part of others would be copied
+    found.data, found.indices = features.data[:stop], features.indices[:stop]
+    found.indptr = features.indptr[: count + 1]
+    return found
 
 
 def dense_part(features: FeatureMatrix, rows: slice | np.ndarray) -> np.ndarray:
