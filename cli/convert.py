@@ -80,6 +80,10 @@ def convert(
     """
     if seed is not None and shares is None:
         raise SettingsError("seed: nothing is drawn without a split; leave it out")
+    if asked.get("features") == "learned":
+        raise SettingsError(
+            "features: learned ones are learned in training; choose them there, of a store too"
+        )
     reading = Reading(**{name: value for name, value in asked.items() if value})
     target, path = user_path(store), user_path(source)
     expect_free(target)

@@ -1,12 +1,14 @@
 """Node classification: embed, two aggregators with dropout, a linear head (section 5.1)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from gaancore.array import Array
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.embedding import Embedding
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
 from gaancore.ops import dropout, first_rows
@@ -20,6 +22,9 @@ Inputs = Tensor | CSRMatrix  # the features that a model is given: the first lay
 
 class NodeClassifier(Module):
     """logits = FC(h_L), h_{l+1} = dropout(aggregator_l(h_l)), h_0 = FC(dropout(features)).
+
+    learned   : h_0 is a learned row for each of `in_dim` nodes instead, whose one-hot rows are
+                given as features (see nn.Embedding).
 
     layers    : the aggregators, from the features to the seeds; their number is L.
     embed_dim : width of h_0.
@@ -45,9 +50,10 @@ class NodeClassifier(Module):
         out_dim: int,
         dropout: float,
         input_dropout: float = 0.0,
+        learned: bool = False,
         rng: np.random.Generator,
     ) -> None:
-        self.embed = Linear(in_dim, embed_dim, rng)
+        self.embed: Any = (Embedding if learned else Linear)(in_dim, embed_dim, rng)
         dims = [embed_dim] + [out_dim] * (len(layers) - 1)
         self.layers = [
             spec.make(dim, dim, out_dim, rng) for spec, dim in zip(layers, dims, strict=True)
@@ -126,8 +132,12 @@ class FeedForward(Module):
         return h if layer == 1 else self.hidden(h)
 
 
-def inputs_of(x: Array | CSRMatrix) -> Inputs:
-    """Features as a model takes them: a dense array as a Tensor."""
+def given(x: Array | CSRMatrix) -> Inputs:
+    """Features as a model takes them: a dense array as a Tensor.
+
+    >>> given(np.ones((3, 2), np.float32)).shape
+    (3, 2)
+    """
     return x if isinstance(x, CSRMatrix) else Tensor(x)
 
 

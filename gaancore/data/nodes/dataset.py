@@ -35,6 +35,7 @@ class NodeDataset:
     class_names : (C,) the files' own names of the classes or labels; None if they have none.
     feature_names : (F,) the files' own names of the features; None if they have none.
     edge_names  : (B,) the names of the features of edges, graph.edge_attr; None if edges have none.
+    learned     : whether the features are those of `with_learned`, the numbers of the nodes alone.
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to beat; synthetic data only.
 
@@ -62,6 +63,7 @@ class NodeDataset:
     class_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
     edge_names: tuple[str, ...] | None = None
+    learned: bool = False
     notes: tuple[str, ...] = ()
     ceiling: float | None = None
 
@@ -138,7 +140,9 @@ class NodeDataset:
             "checksum": f"{checksum(arrays):08x}",
             "notes": list(self.notes),
         }
-        if sparse.issparse(self.features):
+        if self.learned:
+            facts["learned_features"] = True
+        elif sparse.issparse(self.features):
             facts["features_filled"] = round(share_filled(self.features), 6)
         for name in ("class_names", "feature_names", "edge_names"):
             if (names := getattr(self, name)) is not None:

@@ -13,7 +13,7 @@ from gaancore.data.nodes.features.standardised import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
-from gaancore.models.node_classifier import FeedForward, Inputs, inputs_of
+from gaancore.models.node_classifier import FeedForward, Inputs, given
 from gaancore.seeding import derive_seed
 from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor, no_grad
@@ -100,7 +100,7 @@ def infer_sampled(
 
     def outputs(x: np.ndarray | CSRMatrix, blocks: list[Block]) -> np.ndarray:
         there = [block.to(device) for block in blocks]
-        return to_numpy(model(inputs_of(features_to(x, device)), there).data)
+        return to_numpy(model(given(features_to(x, device)), there).data)
 
     with no_grad(), Prefetch(batch, iter(starts), depth=prefetch) as batches:
         return np.concatenate([outputs(*batch) for batch in batches])
@@ -145,5 +145,5 @@ def _in_chunks(
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
     starts = range(0, max(1, count), ROWS_AT_A_TIME)
-    parts = [layer(inputs_of(rows(slice(a, a + ROWS_AT_A_TIME)))).data for a in starts]
+    parts = [layer(given(rows(slice(a, a + ROWS_AT_A_TIME)))).data for a in starts]
     return array_module(parts[0]).concatenate(parts)

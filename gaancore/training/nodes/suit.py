@@ -47,6 +47,8 @@ def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
 
 
 def _normalization(dataset: NodeDataset) -> tuple[str, str]:
+    if dataset.learned:
+        return "none", "features learned for each node"
     rows = dataset.features[:: max(1, dataset.num_nodes // LOOKED_AT)]
     zeros = 1 - share_filled(rows)
     if sparse.issparse(rows):

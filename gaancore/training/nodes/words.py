@@ -18,10 +18,14 @@ def data(facts: Facts) -> str:
     """The size of the data in one phrase."""
     train, validation, test = facts["nodes_per_split"]
     filled = facts.get("features_filled")
-    sparse = "" if filled is None else f" (sparse: {filled:.2%} are not 0)"
+    features = f"{facts['num_features']} features"
+    if facts.get("learned_features"):
+        features = "learned features"
+    elif filled is not None:
+        features += f" (sparse: {filled:.2%} are not 0)"
     return (
         f"{facts['num_nodes']:,} nodes, {facts['num_edges']:,} arcs, "
-        f"{facts['num_features']} features{sparse}, {facts['num_classes']} classes; "
+        f"{features}, {facts['num_classes']} classes; "
         f"train {train:,}, validation {validation:,}, test {test:,} nodes"
     )
 

@@ -71,6 +71,9 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
     arrays = {name: _map(folder, name, facts) for name, facts in meta["files"].items()}
     with naming_file(str(folder)):
         graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"])
+    names: dict[str, Any] = {
+        name: tuple(meta[name]) for name in NAMES if meta.get(name) is not None
+    }
     dataset = NodeDataset(
         name=meta["name"],
         kind=meta["kind"],
@@ -82,7 +85,7 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
         graph_ids=arrays.get("graph_id"),
         node_ids=arrays.get("node_ids", np.arange(graph.num_nodes)),
         num_classes=meta["num_classes"],
-        **{name: tuple(meta[name]) for name in NAMES if meta.get(name) is not None},
+        **names,
         notes=tuple(meta["notes"]),
         ceiling=meta["ceiling"],
     )
