@@ -2,7 +2,8 @@
 
 A node's attributes are its label (`label`, or the one that is chosen), its `split`, `graph_id` or
 masks, and its features, under the names and by the rules of nodes.csv: numbers, categories of text.
-In GML `label`, where all differ, is a node's name, and no class. Attributes of edges are not used.
+In GML `label`, where all differ, is a node's name, and no class. What is not used is named: nested
+attributes such as GEXF's places and colours, those of edges and of the graph, and directions.
 """
 
 import importlib
@@ -22,6 +23,7 @@ from gaancore.errors import DataError
 from gaancore.graph import ArcList
 
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".gexf": "read_gexf"}
+OF_FORMAT = {"node_default", "edge_default", "mode"}  # what networkx notes of the file itself
 ID = "\0id"  # the column of ids, which no attribute is called
 
 
@@ -46,6 +48,8 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         row_of = {node: row for row, node in enumerate(graph.nodes)}
         ends = [(row_of[edge[0]], row_of[edge[1]]) for edge in graph.edges()]
         edge_names = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
+        graph_names = {str(name) for name in graph.graph} - OF_FORMAT
+        directed = graph.is_directed()
     if not attributes:
         raise DataError(f"{path}: a graph without nodes")
     if "None" in attributes and kind != ".gml":  # what networkx calls it
@@ -61,8 +65,14 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if len(attributes) < len(row_of):
         raise DataError(f"{path}: ids of two nodes are written alike; ids must differ")
     names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
-    ignored = ["name", *(["label"] if by_label else [])]
-    kept = [name for name in names if name not in ignored]
+    nested = {
+        str(name)
+        for facts in attributes.values()
+        for name, value in facts.items()
+        if any(isinstance(part, dict) for part in (value if isinstance(value, list) else [value]))
+    }
+    unused = sorted(nested | ({"name"} & names.keys()))
+    kept = [name for name in names if name not in unused and not (by_label and name == "label")]
     classes = reading.label or CLASS
     for node, facts in attributes.items():
         if isinstance(facts.get(classes), list | dict):
@@ -75,11 +85,13 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     )
     nodes = read_nodes(NamedTable(path, (ID, *kept), (0,), rows, ()), reading)
     src, dst = np.array(ends, np.int64).reshape(-1, 2).T
-    notes = []
-    if "name" in names:
-        notes.append("attributes of nodes not used: name")
-    if edge_names:
-        notes.append(f"attributes of edges not used: {listed(sorted(edge_names))}")
+    notes = [
+        f"attributes of {what} not used: {listed(sorted(found))}"
+        for what, found in (("nodes", unused), ("edges", edge_names), ("the graph", graph_names))
+        if found
+    ]
+    if directed:
+        notes.append("directions of edges not used: each counts both ways")
     return RawDataset(
         path=str(path),
         graph=ArcList(src, dst, len(nodes.rows)),
