@@ -113,7 +113,7 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
     ("edge_features", "--edge-features", str,
      "Features of edges: the further columns of edges.csv, or edge_attr of an .npz; auto: all, "
-     "none, or names with commas between. Your own data: auto."),
+     "none, or names with commas between.  [default: auto; ppi, reddit and metr-la none]"),
     ("repeated_edges", "--repeated-edges", choice_of("repeated_edges"),
      "What the features of edges become that are there more than once."),
     ("nan", "--nan", choice_of("nan"),
@@ -135,7 +135,7 @@ def settings_options(command: Command) -> Command:
     return _named_options(command, [name for name, *_ in SETTINGS])
 
 
-OF_GRAPHS = ("label", "split_column", "features")
+OF_GRAPHS = ("label", "split_column", "features", "edge_features", "repeated_edges")
 OF_SENSORS = (
     *("graph", "graph_from", "neighbours", "radius", "kernel", "sigma", "threshold", "max_pairs"),
     *("channel", "inputs", "sensor_ids", "start", "null_value"),

@@ -38,10 +38,9 @@ class Scorer:
 
     def view(self, split: int) -> NodeDataset:
         """What may be seen for `split`; cut out once, not at every validation."""
-        if self.settings.transductive:
-            return self.dataset
         if split not in self._views:
-            view, _ = self.dataset.view(split)
+            everything = self.settings.transductive
+            view = self.dataset if everything else self.dataset.view(split)[0]
             self._views[split] = replace(view, graph=standardised_edges(view.graph, self.edges))
         return self._views[split]
 

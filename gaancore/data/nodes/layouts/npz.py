@@ -78,8 +78,6 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     edge_attr = next((arrays[name] for (name,) in EDGE_ATTR_NAMES if name in arrays), None)
     if edge_attr is not None:
         edge_attr = edge_attr[:, None] if edge_attr.ndim == 1 else edge_attr
-        with np.errstate(over="ignore"):  # what is infinite is refused with the graph
-            edge_attr = edge_attr.astype(np.float32) if edge_attr.dtype.kind == "f" else edge_attr
         notes.append(f"{edge_attr.shape[-1]} features of edges")
     return RawDataset(
         path=str(path),
