@@ -6,7 +6,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from gaancore.data.nodes.labels import listed
+from gaancore.data.files.arrays import listed
 from gaancore.tasks import TASKS, Task, choose, task_named
 from gaancore.training.choices import Layer
 from gaancore.training.same_data import minutes

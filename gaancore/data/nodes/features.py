@@ -122,26 +122,6 @@ def standardised_edges(
     return graph.with_edge_attr(Features(graph.edge_attr, *statistics))
 
 
-def with_known_categories(
-    graph: CSRGraph, names: tuple[str, ...] | None, known: tuple[str, ...] | None
-) -> tuple[CSRGraph, tuple[str, ...] | None]:
-    """The graph and the names of its edges' features, with a column of 0 for each of the `known`
-    categories (COLUMN=CATEGORY) that no edge of it has. Without names nothing is added.
-    """
-    if graph.edge_attr is None or not names or not known:
-        return graph, names
-    has = {name.partition("=")[0] for name in names if "=" in name}
-    absent = [n for n in known if n not in names and "=" in n and n.partition("=")[0] in has]
-    if not absent:
-        return graph, names
-    column = {name: graph.edge_attr[:, n] for n, name in enumerate(names)}
-    none = np.zeros(graph.num_edges, graph.edge_attr.dtype)
-    order = [name for name in known if name in column or name in absent]
-    order += [name for name in names if name not in known]
-    rows = np.stack([column.get(name, none) for name in order], axis=1)
-    return graph.with_edge_attr(rows), tuple(order)
-
-
 def _statistics(
     matrix: np.ndarray, parts: Callable[[], Iterable[np.ndarray]], count: int
 ) -> tuple[np.ndarray, np.ndarray]:

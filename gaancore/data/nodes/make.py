@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from gaancore.data.files.arrays import listed
 from gaancore.data.nodes.checks import (
     RepeatedEdges,
     as_float32,
@@ -21,7 +22,6 @@ from gaancore.data.nodes.labels import (
     Labels,
     are_numbers,
     check_labels,
-    listed,
     name_classes,
     without_label,
 )
