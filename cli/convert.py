@@ -71,7 +71,7 @@ def convert(
       two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
       one .mat      Network Attributes Label | network group | A local_info
-      and others    Planetoid, OGB, LINQS, networkx's files, a list of edges: see docs/layouts.md
+      and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
     Files that have no split need --split.
 
