@@ -51,7 +51,7 @@ TAKES: dict[Reader, tuple[str, ...]] = {
     read_graphsage: (),
     read_planetoid: (),
     read_content: (),
-    read_edge_list: (),
+    read_edge_list: ("edge_features",),
 }
 
 

@@ -23,10 +23,10 @@ from gaancore.data.files.arrays import listed
 from gaancore.data.files.columns import chosen_columns, columns_of_edges
 from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import END_NAMES, open_named_table
-from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
+from gaancore.data.nodes.layouts.citations.content import ends_of
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import read_csv_nodes
-from gaancore.data.nodes.layouts.texts.edge_list import bare, edge_lists
+from gaancore.data.nodes.layouts.texts.edge_list import EdgeLines, bare, edge_lists
 from gaancore.data.nodes.layouts.texts.joined_edges import join_edges
 from gaancore.data.nodes.make import RawDataset
 from gaancore.graph import ArcList
@@ -83,12 +83,20 @@ Edges = tuple[ArcList, tuple[str, ...] | None, tuple[str, ...]]
 
 
 def _read_list(path: Path, rows: dict[str, int], reading: Reading) -> Edges:
-    """The edges of a list, as `_read_edges`; they have no features."""
-    chosen_columns(str(path), [], reading.edge_features)
-    pairs = ((line, ends_of(path, line, cells)) for line, cells in split_lines(path))
+    """The edges of a list, as `_read_edges`."""
+    edges = EdgeLines(path, reading)
+
+    def pairs() -> Iterator[tuple[int, tuple[str, str]]]:
+        for line, cells in edges:
+            ends = ends_of(path, line, cells)
+            if all(end in rows for end in ends):
+                edges.keep(line, cells)
+            yield line, ends
+
     drop = reading.unknown_edges == "drop"
-    src, dst, notes = join_edges(path, pairs, rows, NODES, drop=drop)
-    return ArcList(src, dst, len(rows)), None, notes
+    src, dst, notes = join_edges(path, pairs(), rows, NODES, drop=drop)
+    names, numbers, said = edges.result()
+    return ArcList(src, dst, len(rows), numbers), names, (*notes, *said)
 
 
 def _read_edges(path: Path, rows: dict[str, int], reading: Reading) -> Edges:

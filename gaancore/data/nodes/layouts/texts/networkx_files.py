@@ -48,8 +48,6 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         attributes = dict(zip(called, (facts for _, facts in graph.nodes(data=True)), strict=True))
         row_of = {node: row for row, node in enumerate(graph.nodes)}
         ends = [(row_of[edge[0]], row_of[edge[1]]) for edge in graph.edges()]
-        wanted, notes = _wanted_of_edges(path, graph, reading)
-        edge_names, edge_attr, said = attributes_of_edges(str(path), graph, wanted)
     if not attributes:
         raise DataError(f"{path}: a graph without nodes")
     if "None" in attributes and kind != ".gml":  # what networkx calls it
@@ -79,6 +77,8 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     )
     nodes = read_nodes(NamedTable(path, (ID, *kept), (0,), rows, ()), reading)
     src, dst = np.array(ends, np.int64).reshape(-1, 2).T
+    wanted, notes = _wanted_of_edges(path, graph, reading)
+    edge_names, edge_attr, said = attributes_of_edges(str(path), graph, wanted)
     if "name" in names:
         notes.append("attributes of nodes not used: name")
     return RawDataset(
