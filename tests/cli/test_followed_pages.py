@@ -17,7 +17,7 @@ from small_traffic_run import small_traffic_options
 
 TASKS = (
     "own-data", "few-labels", "settings", "layouts", "tables", "archives", "public-files",
-    "labels-and-splits", "sensors", "sensor-files", "training", "questions",
+    "labels-and-splits", "sensors", "sensor-files", "training", "questions", "edge-features",
 )  # fmt: skip
 SHORT = {
     "train": ["--epochs", "2"],
@@ -90,6 +90,20 @@ def test_the_page_on_two_tables_reads_the_features_of_edges(gaancore, tmp_path):
     (folder / "nodes.csv").write_text("\n".join(["id,age,label", *nodes]))
     (folder / "edges.csv").write_text("\n".join(["src,dst,amount,kind", *edges]))
     follow(gaancore, "docs/tables.md", SHORT)
+
+
+def test_the_page_on_features_of_edges_leads_to_an_explanation(gaancore, tmp_path):
+    write_sensors(tmp_path / "metr-la", "2026-05-01T00:00", 400)
+    roads = "from,to,cost\nnorth,bridge,300\nbridge,south,250\n"
+    (tmp_path / "metr-la" / "edges.csv").write_text(roads)
+    follow(gaancore, "docs/edge-features.md", SHORT | {"reproduce": ["--report-only"]})
+    header, *rows = (tmp_path / "attention.csv").read_text("utf-8").splitlines()
+    assert header.startswith("node_id,neighbor_id,amount,kind=card,kind=wire,layer,head1")
+    listed = (tmp_path / "payments" / "edges.csv").read_text("utf-8").splitlines()
+    into = [line for line in listed if "a7" in line.split(",")[:2]]
+    assert len(rows) == 2 * len(into)  # of two layers
+    names = np.load(tmp_path / "payments-store" / "edge_attr.npy").shape
+    assert names == (2 * (len(listed) - 1), 3)
 
 
 def test_the_page_on_arrays_writes_archives_that_can_be_read(gaancore, tmp_path):

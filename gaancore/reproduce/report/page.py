@@ -87,7 +87,8 @@ def _cited(report: RunsReport) -> str:
     """Where the paper's numbers are, and what is to be known of its rows."""
     rows = report["rows"]
     places = dict.fromkeys(row["place"] for row in rows if row["place"])
-    sentences = [f"The paper: {'; '.join(places)}. It prints no number where its cell is empty."]
+    cited = f"The paper: {'; '.join(places)}. It prints no number where its cell is empty."
+    sentences = [cited if places else "The paper has no such table."]
     if any(row.get("taken_from") for row in rows):
         sentences.append("Rows from another paper are shown as printed and are never run here.")
     if any(row.get("extension") for row in rows):
