@@ -134,5 +134,5 @@ function gates(found, run, sample) {
   });
   const said = log.length ? "" : " How they changed in training is not written down.";
   return section("gates", "Gates", `A gate near 0 shuts a head off for a node, one near 1 lets all of it through. Over ${sample}; in training over validation nodes.${said}`,
-    el("div", { class: "grid" }, ...layers, ...training));
+    el("div", { class: "grid pairs" }, ...layers.flatMap((layer, at) => training.length ? [layer, training[at]] : [layer])));
 }

@@ -118,6 +118,7 @@ function oneNode(found, several) {
     el("figcaption", {}, total ? said + capped : "The node has no neighbours."));
   }
 
+  layers.value = state.layer;
   fillHeads();
   show();
   const attention = weights.length ? [labelled("attention of", layers), labelled("head", heads)] : [];
