@@ -11,7 +11,9 @@ NODES = 200  # that can be looked at one by one
 Run = Any  # an opened run, see gaancore.trained
 
 
-def write(runs: Run | Sequence[Run], path: str | Path, *, nodes: int = NODES, seed: int = 0) -> Path:
+def write(
+    runs: Run | Sequence[Run], path: str | Path, *, nodes: int = NODES, seed: int = 0
+) -> Path:
     """Write one HTML file that needs no network, and return its path.
 
     runs  : an opened run, or several of one kind to compare.

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.nodes.dataset import TEST, VALIDATION, NodeDataset
-from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.report.one_node import one_by_one
 from gaancore.report.run import run_facts
 from gaancore.report.values import edges_of_bins, name, numbers, places_in_bins, sample
@@ -94,7 +93,7 @@ def score(run: Run, seed: int, whole: int = WHOLE) -> Scored:
     return Scored(part, total, rows, logits, probabilities, data.labels[rows], everyone)
 
 
-def class_names(data: NodeDataset | NodeInputs | Any) -> list[str]:
+def class_names(data: NodeDataset) -> list[str]:
     """The names of the classes; their numbers where they have none."""
     return [name(text) for text in data.class_names or range(data.num_classes)]
 

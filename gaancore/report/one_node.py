@@ -1,5 +1,6 @@
 """Nodes to look at one by one: what each is predicted, why, and whom it looks at."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def strongest_arcs(
         strength = np.zeros(sources.size)
     kept = [
         start + np.argsort(-strength[start:stop], kind="stable")[:ARCS]
-        for start, stop in zip(indptr[:-1], indptr[1:], strict=True)
+        for start, stop in pairwise(indptr)
     ]
     starts = np.concatenate([[0], np.cumsum([part.size for part in kept])])
     arcs = np.concatenate(kept).astype(np.int64) if kept else np.empty(0, np.int64)

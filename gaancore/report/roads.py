@@ -87,9 +87,9 @@ def looked_at(run: Run, scorer: ForecastScorer, sensors: np.ndarray) -> dict[str
     }
     of_decoder = calls[layers * of_encoder :]  # of each step and layer, its input and its state
     for n in range(layers):
-        parts[f"decoder, layer {n + 1}"] = of_decoder[2 * n :: 2 * layers] + of_decoder[
-            2 * n + 1 :: 2 * layers
-        ]
+        parts[f"decoder, layer {n + 1}"] = (
+            of_decoder[2 * n :: 2 * layers] + of_decoder[2 * n + 1 :: 2 * layers]
+        )
     found = {name: np.mean(part, axis=0) for name, part in parts.items() if part}
     strength = np.mean(list(found.values()), axis=0)
     target, source, kept = strongest(graph, strength, sensors)

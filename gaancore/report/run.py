@@ -31,15 +31,17 @@ def run_facts(run: Run) -> dict[str, Any]:
         "synthetic": facts["kind"] == "synthetic",
         "data": {
             "path": path and name(path),
-            "name": name(path.rstrip("/").rpartition("/")[2]) if path else
-            ("built-in look-alike" if facts["kind"] == "synthetic" else "data from memory"),
+            "name": name(path.rstrip("/").rpartition("/")[2])
+            if path
+            else ("built-in look-alike" if facts["kind"] == "synthetic" else "data from memory"),
             "words": words.data(facts),
             "notes": names(facts["notes"]),
             "checksum": facts["checksum"],
-        },  # fmt: skip
+        },
         "settings": {key: _text(value) for key, value in read_settings(run).items()},
         "versions": (record or {}).get("versions") or versions(),
-        "record": record and {
+        "record": record
+        and {
             "epochs": record["epochs"],
             "best_epoch": record["best_epoch"],
             "stopped_early": record["stopped_early"],
@@ -50,7 +52,7 @@ def run_facts(run: Run) -> dict[str, Any]:
         "scores": record and scores(words.rows(record)),
         "doubts": names(words.doubts(record)) if record else [],
         "log": [line_of(line, family) for line in run.log],
-    }  # fmt: skip
+    }
 
 
 def read_settings(run: Run) -> dict[str, Any]:
@@ -77,6 +79,12 @@ def line_of(line: dict[str, Any], family: str) -> dict[str, Any]:
         "best": line["best"],
         "gates": line.get("gates"),
     }
+
+
+def _source(path: str | None, kind: str) -> str:
+    if path is None:
+        return "built-in look-alike" if kind == "synthetic" else "data from memory"
+    return name(path.rstrip("/").rpartition("/")[2])
 
 
 def _text(value: Any) -> str:

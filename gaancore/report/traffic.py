@@ -16,7 +16,7 @@ from gaancore.training.traffic.scores.scorer import ForecastScorer
 from gaancore.training.traffic.words import ahead
 
 Run = Any
-WINDOWS = 120  # of the test part that are forecast
+WINDOWS = 96  # of the test part that are forecast
 SENSORS = 400  # on the map
 DAY = 288  # rows whose forecasts are drawn: a day of METR-LA
 LEVEL = 0.9  # of the intervals
@@ -70,9 +70,7 @@ def of_traffic(run: Run, seed: int, windows: int = WINDOWS) -> dict[str, Any]:
     }
 
 
-def forecasts(
-    data: TrafficDataset, settings: Any, predict: Forecaster, windows: int
-) -> Forecasts:
+def forecasts(data: TrafficDataset, settings: Any, predict: Forecaster, windows: int) -> Forecasts:
     """Forecasts from at most so many windows of the test part, which are spread over it and,
     half of them, over its first day.
     """
@@ -173,7 +171,7 @@ def day(
     rows = np.arange(first, min(first + DAY, data.num_steps))
     inside = np.flatnonzero(starts + history <= rows[-1])
     truth = np.where(data.valid[rows], data.speeds[rows], np.nan)[:, sensors]
-    at = [step - 1 for step in steps]
+    at = np.array(steps) - 1
     of_steps = np.ix_(at, inside, sensors)
     return {
         "times": None if data.times is None else np.datetime_as_string(data.times[rows]).tolist(),

@@ -93,7 +93,7 @@ function sortable(label, columns, rows, first = null) {
   }
   show();
   if (first) sort(...first);
-  return scrolling(label, el("table", { class: "wide" }, el("thead", {}, el("tr", {}, ...heads)), body));
+  return scrolling(label, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body));
 }
 
 function cell([, kind, show], value) {

@@ -4,8 +4,7 @@ function header(title, runs) {
   const run = runs[0];
   const same = (of) => runs.every((other) => of(other) === of(run));
   const about = [
-    run.synthetic ? "SYNTHETIC data" : null,
-    same((r) => r.data.name) ? el("span", {}, "data ", named(run.data.name)) : "several data sets",
+    !same((r) => r.data.name) ? "several data sets" : el("span", {}, run.synthetic ? "SYNTHETIC data: " : "data ", named(run.data.name)),
     same((r) => r.task) ? `task ${run.task}` : "several tasks",
     same((r) => r.model) && same((r) => r.variant) ? `${run.model}, variant ${run.variant}` : "several models",
     runs.length > 1 && !same((r) => r.seed) ? `seeds ${runs.map((r) => r.seed).join(", ")}` : `seed ${run.seed}`,
@@ -66,6 +65,8 @@ function learning(runs) {
   const ofNodes = runs[0].family === "nodes";
   const score = ofNodes ? "validation micro-F1" : "validation MAE";
   if (!runs.some((run) => run.log.length)) return section("learning", "How it learned", "No validation is written down.");
+  const losses = runs.flatMap((run) => run.log.map((line) => line.loss)).filter((loss) => loss !== null);
+  const logarithmic = Math.min(...losses) > 0 && Math.max(...losses) > 5 * Math.min(...losses);
   const draw = (key, title, extra) => (colour) => {
     const traces = [];
     runs.forEach((run, at) => {
@@ -89,7 +90,8 @@ function learning(runs) {
   return section("learning", "How it learned", "A dot marks the validation whose weights were kept, a cross where training stopped early.",
     el("div", { class: "grid" },
       chart("Validation", `${said}.`, draw("score", score, {}), { numbers: [["run", "epoch", score, "training loss", ""], rows] }),
-      chart("Training loss", "Mean over the steps since the validation before; a logarithmic axis.", draw("loss", "loss", { type: "log", dtick: "D2", exponentformat: "none" }))));
+      chart("Training loss", `Mean over the steps since the validation before${logarithmic ? "; a logarithmic axis" : ""}.`,
+        draw("loss", "loss", logarithmic ? { type: "log", dtick: "D2", exponentformat: "none" } : {}))));
 }
 
 function bestOf(run) {

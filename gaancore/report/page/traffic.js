@@ -54,7 +54,7 @@ function sensors(found, run, sample) {
     for (const [a, b] of s.roads) { roads.x.push(s.x[a], s.x[b], null); roads.y.push(s.y[a], s.y[b], null); }
     const errors = s.mae[state.step], known = errors.filter((x) => x !== null).sort((a, b) => a - b);
     const dots = { x: s.x, y: s.y, mode: "markers", text: s.ids.map((id) => literal(id)), customdata: errors.map((e) => digits(e, 3)),
-      marker: { size: 9, color: errors, colorscale: "Cividis", cmin: known[0], cmax: known[Math.floor(0.95 * (known.length - 1))], line: { width: 1, color: colour.paper },
+      marker: { size: 9, color: errors, colorscale: "Cividis", cmin: known[0], cmax: known[Math.floor(0.95 * (known.length - 1))], line: { width: 1, color: colour.faint },
         colorbar: { title: { text: "MAE", font: { size: 11, color: colour.muted } }, thickness: 10, len: 0.7, outlinewidth: 0, tickfont: { size: 10, color: colour.muted } } },
       hovertemplate: "%{text}: off by %{customdata}<extra></extra>" };
     const arcs = arcsOf(state.sensor), most = arcs.length ? arcs[0].weight : 1;
