@@ -24,8 +24,8 @@ def compared(
     disagree are listed.
     """
     facts = [run_facts(run) for run in runs]
-    for number, fact in enumerate(facts, start=1):
-        if sum(other["name"] == fact["name"] for other in facts) > 1:
+    if len({fact["name"] for fact in facts}) < len(facts):
+        for number, fact in enumerate(facts, start=1):
             fact["name"] = f"{number}: {fact['name']}"
     return {
         "title": f"{len(runs)} runs compared: a report by gaancore",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.nodes.dataset import TEST, VALIDATION, NodeDataset
+from gaancore.errors import DataError
 from gaancore.report.one_node import one_by_one
 from gaancore.report.run import run_facts
 from gaancore.report.values import edges_of_bins, name, numbers, places_in_bins, sample
@@ -74,11 +75,14 @@ def of_nodes(run: Run, nodes: int, seed: int, whole: int = WHOLE) -> dict[str, A
 def score(run: Run, seed: int, whole: int = WHOLE) -> Scored:
     """The outputs for the test nodes, or validation nodes where there are none: those of
     `predict`; of a sample of them where the graph has more than `whole` nodes.
+    Raises DataError if there is none of either.
     """
     data: NodeDataset = run.dataset
     part, rows = "test", data.nodes(TEST)
     if not rows.size:
         part, rows = "validation", data.nodes(VALIDATION)
+    if not rows.size:
+        raise DataError(f"{run.path}: its data have no test and no validation nodes to report on")
     total, everyone = rows.size, None
     if data.num_nodes <= whole:
         found = run.predictions()

@@ -149,10 +149,10 @@ def features(run: Run, inputs: NodeInputs, drawn: np.ndarray) -> dict[str, Any]:
         off = np.abs(values)
     order = np.argsort(-off, axis=1, kind="stable")[:, :FEATURES]
     kept = [
-        [[int(f), float(np.float32(values[n, f]))] for f in row if values[n, f] or off[n, f] > 1]
-        for n, row in enumerate(order)
+        [[f, float(np.float32(values[n, f]))] for f in row if values[n, f] or off[n, f] > 1]
+        for n, row in enumerate(order.tolist())
     ]
-    used = sorted({f for row in kept for f, _ in row})
+    used = sorted({int(f) for row in kept for f, _ in row})
     known = inputs.feature_names
     return {
         "features": kept,

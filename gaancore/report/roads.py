@@ -73,7 +73,7 @@ def looked_at(run: Run, scorer: ForecastScorer, sensors: np.ndarray) -> dict[str
     calls: list[np.ndarray] = []
 
     def look(seen: Seen) -> None:
-        weights = to_numpy(seen.layer.weights(seen.x, seen.z, seen.block).data)  # type: ignore[arg-type]
+        weights = to_numpy(seen.layer.weights(seen.x, seen.z, seen.block).data)
         calls.append(weights.mean(axis=1).reshape(-1, graph.num_edges).mean(axis=0))
 
     batch = forecaster.windows.cut(starts)

@@ -76,11 +76,11 @@ def forecasts(data: TrafficDataset, settings: Any, predict: Forecaster, windows:
     """
     whole = ForecastScorer(data, settings)
     starts = whole.starts("test")
-    chosen = scored = starts
-    if starts.size > windows:
-        scored = spread(starts, max(1, windows - windows // 2))
-        first_day = starts[starts < starts[0] + DAY]
-        chosen = np.unique(np.concatenate([scored, spread(first_day, max(1, windows // 2))]))
+    first_day = starts[starts < starts[0] + DAY]
+    scored = shown = spread(starts, windows)
+    if scored.size < starts.size > first_day.size:
+        scored, shown = (spread(x, max(1, windows // 2)) for x in (starts, first_day))
+    chosen = np.union1d(scored, shown)
     few = thinned(whole.windows, chosen, max(1, windows // 2))
     scorer = ForecastScorer(replace(data, windows=few), settings)
     ahead_rows = scorer.rows_ahead("test")

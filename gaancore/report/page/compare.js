@@ -29,7 +29,9 @@ function comparedScores(found, ofNodes) {
     groups.forEach((group, at) => group.runs.forEach((n) => { dots.x.push(rows[n][1] ?? rows[n][2]); dots.y.push(at); dots.text.push(literal(runs[n].name)); }));
     const means = { x: groups.map((g) => g.mean), y, mode: "markers", marker: { color: colour.accent, size: 10, symbol: "line-ns", line: { width: 3, color: colour.accent } },
       error_x: { type: "data", array: groups.map((g) => g.half ?? 0), color: colour.accent, thickness: 1.5, width: 4 }, hovertemplate: "mean %{x:.4f}<extra></extra>" };
-    return [[dots, means], { xaxis: axis(colour, what), yaxis: axis(colour, "", { tickvals: y, ticktext: groups.map(label), range: [groups.length - 0.5, -0.5] }) }];
+    const ends = groups.flatMap((g) => [g.mean - (g.half ?? 0), g.mean + (g.half ?? 0)]).concat(dots.x), low = Math.min(...ends), high = Math.max(...ends);
+    const room = Math.max(0.08 * (high - low), 0.01 * Math.abs(high), 1e-6);
+    return [[dots, means], { xaxis: axis(colour, what, { range: [low - room, high + room] }), yaxis: axis(colour, "", { tickvals: y, ticktext: groups.map(label), range: [groups.length - 0.5, -0.5] }) }];
   };
   const said = groups.map((g) => {
     const who = g.runs.map((n) => short(runs[n].name, 30)).join(", ");
@@ -57,6 +59,6 @@ function disagreement(nodes, runs) {
     ...runs.map((run, r) => [short(run.name, 30), "text", (n) => output(r, n)])];
   return section("nodes", "Where they disagree",
     `Of ${sample} ${nodes.part} nodes all runs get ${whole(nodes.right)} right and ${whole(nodes.wrong)} wrong; on ${whole(nodes.differ)} they do not say the same.${listed}`,
-    scrolling("How often two runs say the same", agree), el("h3", { class: "below" }, "Nodes on which they disagree"),
-    sortable("Nodes on which the runs disagree", columns, places.map((n) => [nodes.ids[n], n, ...runs.map(() => n)])));
+    scrolling("How often two runs say the same", agree), ...(nodes.ids.length ? [el("h3", { class: "below" }, "Nodes on which they disagree"),
+    sortable("Nodes on which the runs disagree", columns, places.map((n) => [nodes.ids[n], n, ...runs.map(() => n)]))] : []));
 }

@@ -91,7 +91,7 @@ function learning(runs) {
     el("div", { class: "grid" },
       chart("Validation", `${said}.`, draw("score", score, {}), { numbers: [["run", "epoch", score, "training loss", ""], rows] }),
       chart("Training loss", `Mean over the steps since the validation before${logarithmic ? "; a logarithmic axis" : ""}.`,
-        draw("loss", "loss", logarithmic ? { type: "log", dtick: "D2", exponentformat: "none" } : {}))));
+        draw("loss", "loss", logarithmic ? { type: "log", dtick: Math.log10(2), tickformat: ".3~g" } : {}))));
 }
 
 function bestOf(run) {
