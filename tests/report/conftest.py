@@ -30,6 +30,16 @@ def nodes_run(folder) -> NodeRun:
 
 
 @pytest.fixture(scope="session")
+def seeds_runs(folder, nodes_run) -> list[NodeRun]:
+    """The same run with three seeds."""
+    given = {"epochs": 12, "num_heads": 2, "verbose": False}
+    data = nodes_run.dataset
+    return [nodes_run] + [
+        gaancore.train(data, out=folder / f"seed {seed}", seed=seed, **given) for seed in (1, 2)
+    ]
+
+
+@pytest.fixture(scope="session")
 def hostile_run(folder) -> NodeRun:
     """Ids and classes that would be programs if they were taken for markup."""
     ids = [HOSTILE[n] if n < len(HOSTILE) else f"{HOSTILE[n % len(HOSTILE)][:60]} {n}"

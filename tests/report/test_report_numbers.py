@@ -234,14 +234,8 @@ def test_sensors_without_coordinates_stand_as_far_apart_as_there_are_roads_betwe
         )  # fmt: skip
 
 
-def test_runs_that_differ_in_their_seed_share_an_interval(folder, nodes_run):
-    runs = [nodes_run] + [
-        gaancore.train(
-            nodes_run.dataset, out=folder / f"seed {seed}", epochs=12, num_heads=2, seed=seed,
-            verbose=False,
-        )
-        for seed in (1, 2)
-    ]  # fmt: skip
+def test_runs_that_differ_in_their_seed_share_an_interval(seeds_runs):
+    runs = seeds_runs
     found = compared(runs, "nodes", 5, 0)
     assert [row[0] for row in found["settings"]] == ["seed"]
     (group,) = found["groups"]
