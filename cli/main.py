@@ -32,6 +32,7 @@ COMMANDS = {
     "embed": ("embed", "embed", "Write the output of a hidden layer for every node."),
     "forecast": ("forecast", "forecast", "Forecast the steps after the last row of the data."),
     "plot": ("plot", "plot", "Draw a run: how it learned, its gates or its forecasts."),
+    "report": ("report", "report", "One HTML page of a run, or of several side by side."),
     "info": ("info", "info", "Describe a dataset before training on it."),
     "download": ("download", "download_command", "Fetch a public copy of PPI or Reddit."),
     "convert": (
@@ -94,6 +95,7 @@ def gaancore() -> None:
     gaancore embed runs/NAME                   embeddings of every node
     gaancore forecast runs/NAME                the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of learning, gates, forecasts
+    gaancore report runs/NAME                  one page: scores, gates, node by node
     gaancore download ppi                      a public copy, to where train finds it
     gaancore info FOLDER                       what is in a dataset
     gaancore convert FOLDER STORE              a large graph, memory-mapped from then on

@@ -33,7 +33,7 @@ ROOMS = [
     ["recipes"],
     ["training"],
     ["training.nodes", "training.traffic"],
-    ["plots"],
+    ["plots", "report"],
     ["trained"],
     ["tasks"],
     ["reproduce", "door"],
