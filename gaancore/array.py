@@ -88,18 +88,21 @@ class Uploads:
 # ---- which device -------------------------------------------------------------------------------
 
 
-def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: None) -> str:
+def resolve_device(
+    name: str, notify: Callable[[str], None] = lambda notice: None, *, preferred: int = 0
+) -> str:
     """The device that `auto`, `cpu`, `cuda` or `cuda:N` stands for: `cpu` or `cuda:N`.
 
     A CUDA device has then proved that it computes, and is the current one of this thread. `auto`
-    is cuda:0 if that works, else the CPU; `notify` gets the reason if there is an NVIDIA driver.
+    is cuda:`preferred`, as `cuda` is, if that works, else the CPU; `notify` gets the reason if
+    there is an NVIDIA driver.
     Raises DeviceError, with the remedy, for any other name and for a device that does not work.
     """
     if not (match := re.fullmatch(r"auto|cpu|cuda(?::(\d+))?", name)):
         raise DeviceError(f"device {name!r}: expected auto, cpu, cuda or cuda:N")
     if name == "cpu":
         return "cpu"
-    number = int(match[1] or 0)
+    number = int(match[1] or preferred)
     if (problem := cuda_problem(number)) is None:
         import cupy
 
