@@ -5,6 +5,7 @@ device is `cpu` or `cuda:N`. The type of an array alone says where it lives, nev
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -143,6 +144,37 @@ def nvrtc() -> Any:
             f"no compiler for CUDA kernels ({reason}); pip install cupy-cuda13x nvidia-cuda-nvrtc"
         ) from None
     return nvrtc
+
+
+# ---- for libraries that CuPy calls by addresses --------------------------------------------------
+
+
+def nccl() -> Any:
+    """NCCL as CuPy calls it; None where its library is missing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # CuPy says how to install it
+            from cupy.cuda import nccl
+    except ImportError:
+        return None
+    return nccl if nccl.available else None
+
+
+def address(x: Array) -> int:
+    """Where the numbers of an array on a CUDA device begin."""
+    return int(x.data.ptr)
+
+
+def current_stream() -> int:
+    """The stream of the current CUDA device that work is launched on, as CUDA names it."""
+    import cupy
+
+    return int(cupy.cuda.get_current_stream().ptr)
+
+
+def empty(shape: tuple[int, ...], *, like: Array) -> Array:
+    """An array of the type and on the device of `like`, with nothing written yet."""
+    return array_module(like).empty(shape, dtype=like.dtype)
 
 
 def _number(device: str) -> int:

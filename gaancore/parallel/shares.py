@@ -57,8 +57,9 @@ class Shares:
         padded = xp.zeros((len(own), ranks * width), dtype=own.dtype)
         padded[:, :n] = own
         columns = padded.reshape(len(own), ranks, width).transpose(1, 0, 2)
-        mine = self.team.transport.exchange(xp.ascontiguousarray(columns), self._counts)
-        return self.team.transport.collect(_in_order(mine))[:n]
+        numbers = self.team.numbers(device_of(own))
+        mine = numbers.exchange(xp.ascontiguousarray(columns), self._counts)
+        return numbers.collect(_in_order(mine))[:n]
 
 
 def _in_order(rows: Sequence[Array]) -> Array:

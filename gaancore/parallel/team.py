@@ -10,7 +10,7 @@ import numpy as np
 
 from gaancore import errors
 from gaancore.errors import SettingsError, UserError
-from gaancore.parallel.transport import Alone, Transport
+from gaancore.parallel.transport import Alone, Numbers, Transport
 from gaancore.parallel.values import pack, unpack
 
 FAILED = "failed"
@@ -33,6 +33,7 @@ class Team:
         self.agreed = False
         self.spoken: Path | None = None
         self._depth = 0
+        self._numbers: dict[str, Numbers] = {"cpu": transport}
 
     @property
     def first(self) -> bool:
@@ -67,11 +68,12 @@ class Team:
         """
         if self.size == 1:
             return make()
-        value = None
         with self.together():
-            if self.first:
-                value = make()
-        return self._gather("from first", value)[0]
+            try:
+                value = make() if self.first else None
+            except (UserError, MemoryError) as error:
+                self._gather(FAILED, [*_described(error), "for all"])
+            return self._gather("from first", value)[0]
 
     def all(self, value: Any) -> list[Any]:
         """The values of all ranks, in their order; as `from_first`."""
@@ -102,6 +104,14 @@ class Team:
                         f"{key}: {name} has {found.get(key)}, but {first} has {wanted[key]}; give "
                         "all ranks the same data, settings and versions"
                     )
+
+    def numbers(self, device: str) -> Numbers:
+        """What carries arrays on `device`: NCCL between GPUs that have it, else the hosts."""
+        if device not in self._numbers:
+            from gaancore.parallel.nccl import connect
+
+            self._numbers[device] = connect(self, device) or self.transport
+        return self._numbers[device]
 
     def abort(self, code: int) -> NoReturn:
         """End all ranks at once, after this one has said why."""
@@ -144,11 +154,12 @@ KINDS = {"MemoryError": MemoryError} | {
 
 
 def _raise(failed: list[tuple[str, list[str]]], everywhere: bool) -> NoReturn:
-    """The error of the first rank that has one; it names that rank if others have none, or have
-    another.
+    """The error of the first rank that has one. It names that rank if others have none or another,
+    unless it did what it did for all.
     """
-    name, (kind, message) = failed[0]
-    if not (everywhere and all(description == failed[0][1] for _, description in failed)):
+    name, (kind, message, *for_all) = failed[0]
+    same = everywhere and all(description == failed[0][1] for _, description in failed)
+    if not (same or for_all):
         message = f"{message} ({name})"
     raise KINDS[kind](message)
 

@@ -8,17 +8,8 @@ import numpy as np
 from gaancore.array import Array
 
 
-class Transport(Protocol):
-    """Every rank calls the same methods in the same order.
-
-    rank, size : which one of how many.
-    """
-
-    rank: int
-    size: int
-
-    def gather(self, content: bytes) -> list[bytes]:
-        """What each rank gave, in their order."""
+class Numbers(Protocol):
+    """What adding gradients needs. Every rank calls the same methods in the same order."""
 
     def exchange(self, rows: Array, counts: Sequence[int]) -> Array:
         """rows (size, k, width), k = counts[rank] -> (sum(counts), width): what each rank has in
@@ -27,6 +18,16 @@ class Transport(Protocol):
 
     def collect(self, part: Array) -> Array:
         """part (width,) -> (size * width,): the parts of all ranks, in their order."""
+
+
+class Transport(Numbers, Protocol):
+    """Everything. rank, size: which one of how many."""
+
+    rank: int
+    size: int
+
+    def gather(self, content: bytes) -> list[bytes]:
+        """What each rank gave, in their order."""
 
     def abort(self, code: int) -> NoReturn:
         """End all ranks at once, whatever they are doing."""

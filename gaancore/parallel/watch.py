@@ -36,7 +36,7 @@ def watched(team: Team, folder: Path, remedy: str) -> Iterator[None]:
         return
     name = f".lost-{team.from_first(lambda: secrets.token_hex(4))}"
     team.spoken = folder.absolute() / name
-    line = f"error: {team.name} of {team.size} was killed; {remedy}"
+    line = f"error: {team.name} was killed (too little memory, perhaps); {remedy}"
     shell = subprocess.Popen(
         ["/bin/sh", "-c", SHELL, "sh", str(team.spoken), line, f"{gettempdir()}/{name}"],
         stdin=subprocess.PIPE,

@@ -7,7 +7,7 @@ weights, Adam's moments and a few numbers; a run that is killed and resumed ends
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
@@ -125,7 +125,7 @@ class Run(ABC):
                 if self._validation_is_due():
                     self._validate(batches)
                 if self.team.any(self.watcher.stop_requested()) and not self._finished():
-                    self._by_first(self._save_last)
+                    self.team.from_first(self._save_last)
                     raise RunInterrupt
             return self._write_record()
 
@@ -133,14 +133,8 @@ class Run(ABC):
     def _held(self) -> Iterator[None]:
         """Inside, this run alone writes to the folder (see RunFolder.held)."""
         with ExitStack() as stack:
-            self._by_first(lambda: stack.enter_context(self.folder.held()))
+            self.team.from_first(lambda: stack.enter_context(self.folder.held()))
             yield
-
-    def _by_first(self, work: Callable[[], Any]) -> None:
-        """Let rank 0 do some work; if it goes wrong, that is the end for all."""
-        with self.team.together():
-            if self.team.first:
-                work()
 
     def _step(self, batches: Fetch[Step]) -> tuple[float, int]:
         """Fetch, forward, loss, backward, clip, step; returns the mean loss and the number of
@@ -186,7 +180,7 @@ class Run(ABC):
         with self._held():
             if saved := self.team.from_first(self._read_last):
                 self._load_last(*saved)
-            self._by_first(lambda: self.folder.rewind(self.progress.step))
+            self.team.from_first(lambda: self.folder.rewind(self.progress.step))
 
     def set_epochs(self, epochs: int) -> None:
         """Let a resumed run end after so many epochs (0: by early stopping alone).
@@ -204,7 +198,7 @@ class Run(ABC):
         if 0 < epochs < done:
             raise SettingsError(f"{where}: {done:g} are done, so it cannot end after {epochs}")
         self.settings = replace(self.settings, epochs=epochs)
-        self._by_first(lambda: self.folder.set_epochs(epochs))
+        self.team.from_first(lambda: self.folder.set_epochs(epochs))
 
     def _read_last(self) -> tuple[Groups, dict[str, Any]] | None:
         return load_checkpoint(self.folder.last) if self.folder.last.exists() else None
@@ -257,7 +251,7 @@ class Run(ABC):
         batches.waited = 0.0
         if best:
             p.best_step = p.step
-        self._by_first(lambda: self._save(line))
+        self.team.from_first(lambda: self._save(line))
         self.watcher.on_validation(line)
 
     def _save(self, line: dict[str, Any]) -> None:
@@ -291,5 +285,5 @@ class Run(ABC):
         with self.team.together():
             best = self.load_best()
             record = made_record(self, best["validation"], self.outcome())
-        self._by_first(lambda: write_json(self.folder.record_file, record))
+        self.team.from_first(lambda: write_json(self.folder.record_file, record))
         return record

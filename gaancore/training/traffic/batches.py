@@ -68,15 +68,11 @@ class Batches:
         draws = generator(s.seed, "teacher", epoch, step).random(s.horizon - 1)
         truth = (draws < teacher_probability(s.teacher_decay, number)).tolist()
         edges = forecaster.dataset.graph.num_edges * (s.history + s.horizon) * s.num_layers
-        batches = [
-            Batch(
-                windows,
-                parts=pieces(part, forecaster.num_sensors, forecaster.device),
-                truth=truth,
-                edges=(part.stop - part.start) * edges,
-            )
-            for part in self.shares.cut(len(starts))
-        ]
+        batches = []
+        for share in self.shares.cut(len(starts)):
+            size = share.stop - share.start
+            parts = pieces(size, forecaster.num_sensors, forecaster.device, share.start)
+            batches.append(Batch(windows, parts, truth, size * edges))
         return Step(batches, int(windows.mask.sum()))
 
 

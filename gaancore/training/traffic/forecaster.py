@@ -83,7 +83,7 @@ class SpeedForecaster:
         The truth of the steps to predict is not looked at.
         """
         batch = self.windows.cut(starts)
-        parts = pieces(slice(0, len(starts)), self.num_sensors, self.device)
+        parts = pieces(len(starts), self.num_sensors, self.device)
         out = np.empty(batch.targets.shape, np.float32)
 
         def run(start: int, stop: int) -> None:
