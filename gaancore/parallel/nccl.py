@@ -3,6 +3,7 @@ test double that has its signatures; not run on GPUs yet.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,14 @@ class Nccl:
         """As Transport.exchange."""
         width, stream = rows.shape[2], current_stream()
         found = empty((sum(counts), width), like=rows)
-        bounds = np.cumsum([0, *counts])
+        bounds = np.cumsum([0, *counts]).tolist()
         self._library.groupStart()
-        for peer, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
-            if rows[peer].size:
-                arguments = (rows[peer].size, self._kind(rows), peer, stream)
-                self._ranks.send(address(rows[peer]), *arguments)
-            if part := found[start:stop].size:
-                arguments = (part, self._kind(rows), peer, stream)
-                self._ranks.recv(address(found[start:stop]), *arguments)
+        for peer, (start, stop) in enumerate(pairwise(bounds)):
+            out, into = rows[peer], found[start:stop]
+            if out.size:
+                self._ranks.send(address(out), out.size, self._kind(out), peer, stream)
+            if into.size:
+                self._ranks.recv(address(into), into.size, self._kind(into), peer, stream)
         self._library.groupEnd()
         return found
 

@@ -142,7 +142,7 @@ def test_an_error_in_a_batch_reaches_the_caller_of_the_run(tmp_path, monkeypatch
     run = small_run(tmp_path)
     original = Batches.step
 
-    def batch(self, number):
+    def step(self, number):
         if number == 6:
             raise MemoryError("a batch of 9 GB")
         return original(self, number)
