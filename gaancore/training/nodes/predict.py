@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gaancore.array import resolve_device
-from gaancore.data.nodes.features.edges import standardised_edges, with_known_categories
+from gaancore.data.nodes.features.edges import standardised_edges
 from gaancore.data.nodes.features.standardised import Features
 from gaancore.data.nodes.inputs import NodeInputs, identity_of
 from gaancore.data.nodes.layouts.without_features import one_hot
@@ -117,13 +117,13 @@ class Classifier:
         """
         if self.edges is None:
             return standardised_edges(inputs.graph, None)
-        graph, names = with_known_categories(inputs.graph, inputs.edge_names, self.edge_names)
+        graph = inputs.graph
         if graph.edge_dim != self.edges[0].size:
             raise DataError(
                 f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
                 f"edge, here are {graph.edge_dim:,}"
             )
-        for own, given in zip(self.edge_names or (), names or (), strict=False):
+        for own, given in zip(self.edge_names or (), inputs.edge_names or (), strict=False):
             if own != given:
                 raise DataError(
                     f"{inputs.path}: edges: {given!r} stands where the run was trained on "

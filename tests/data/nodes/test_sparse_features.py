@@ -225,7 +225,7 @@ def test_a_mean_needs_a_split_for_sparse_features_too(tmp_path):
 def test_categories_of_sparse_features_are_matched_as_those_of_dense_ones():
     names = [f"dorm={n}" for n in range(F)]
     known = ["dorm=99", *names[:20]]
-    found = [match_categories(inputs_of(d), known) for d in both(feature_names=names)]
+    found = [match_categories(inputs_of(d), known, None) for d in both(feature_names=names)]
     assert found[1].features.toarray().tolist() == found[0].features.tolist()
     assert found[1].notes == found[0].notes
     assert any("left out, of" in note for note in found[1].notes)

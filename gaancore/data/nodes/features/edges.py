@@ -1,9 +1,11 @@
 """Features of edges as a model is given them."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
-from gaancore.data.nodes.features.standardised import Features, statistics_of
+from gaancore.data.nodes.features.standardised import ROWS_AT_A_TIME, Features, statistics_of
 from gaancore.graph import CSRGraph
 
 
@@ -16,11 +18,23 @@ def edge_statistics(dataset: NodeDataset) -> tuple[np.ndarray, np.ndarray] | Non
     if graph.edge_attr is None:
         return None
     seen = dataset.split <= TRAIN
-    src, dst = graph.edges()
-    arcs = np.flatnonzero(seen[src] & seen[dst])
-    if not arcs.size:
+    count = sum(part.size for part in _arcs_among(graph, seen))
+    if not count:
         return np.zeros(graph.edge_dim), np.ones(graph.edge_dim)
-    return statistics_of(graph.edge_attr, arcs)
+    return statistics_of(graph.edge_attr, lambda: _arcs_among(graph, seen), count)
+
+
+def _arcs_among(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
+    """The positions of the arcs between the `nodes` (N,) bool, ROWS_AT_A_TIME at a time."""
+    found, start = np.zeros(0, np.int64), 0
+    for src, dst in graph.edge_chunks():
+        found = np.concatenate([found, start + np.flatnonzero(nodes[src] & nodes[dst])])
+        start += src.size
+        whole = found.size - found.size % ROWS_AT_A_TIME
+        yield from found[:whole].reshape(-1, ROWS_AT_A_TIME)
+        found = found[whole:]
+    if found.size:
+        yield found
 
 
 def standardised_edges(
@@ -30,23 +44,3 @@ def standardised_edges(
     if statistics is None or graph.edge_attr is None:
         return graph if graph.edge_attr is None else graph.with_edge_attr(None)
     return graph.with_edge_attr(Features(graph.edge_attr, *statistics))
-
-
-def with_known_categories(
-    graph: CSRGraph, names: tuple[str, ...] | None, known: tuple[str, ...] | None
-) -> tuple[CSRGraph, tuple[str, ...] | None]:
-    """The graph and the names of its edges' features, with a column of 0 for each of the `known`
-    categories (COLUMN=CATEGORY) that no edge of it has. Without names nothing is added.
-    """
-    if graph.edge_attr is None or not names or not known:
-        return graph, names
-    has = {name.partition("=")[0] for name in names if "=" in name}
-    absent = [n for n in known if n not in names and "=" in n and n.partition("=")[0] in has]
-    if not absent:
-        return graph, names
-    column = {name: graph.edge_attr[:, n] for n, name in enumerate(names)}
-    none = np.zeros(graph.num_edges, graph.edge_attr.dtype)
-    order = [name for name in known if name in column or name in absent]
-    order += [name for name in names if name not in known]
-    rows = np.stack([column.get(name, none) for name in order], axis=1)
-    return graph.with_edge_attr(rows), tuple(order)

@@ -1,5 +1,6 @@
 """Features of nodes, standardised where they are fetched: the matrix itself is never copied."""
 
+from collections.abc import Callable, Iterable
 from typing import Literal, get_args
 
 import numpy as np
@@ -92,33 +93,35 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
     if how != "standard":
         return mean, scale
+    nodes = dataset.nodes(TRAIN)
+    parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))
     of = statistics_of_sparse if sparse.issparse(dataset.features) else statistics_of
-    return of(dataset.features, dataset.nodes(TRAIN))
+    return of(dataset.features, lambda: parts, nodes.size)
 
 
-def statistics_of(matrix: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and deviation of each column over some rows, 1 for the deviation of a constant."""
-    parts = np.split(rows, range(ROWS_AT_A_TIME, rows.size, ROWS_AT_A_TIME))
-    mean = sum(matrix[part].sum(axis=0, dtype=np.float64) for part in parts) / rows.size
-    squares = sum(((matrix[part] - mean) ** 2).sum(axis=0) for part in parts)
-    deviation = np.sqrt(squares / rows.size)
+def statistics_of(
+    matrix: np.ndarray, parts: Callable[[], Iterable[np.ndarray]], count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of each column, 1 for the deviation of a constant, over the `count` rows
+    whose numbers `parts` gives, the same ones at each call.
+    """
+    mean = sum(matrix[part].sum(axis=0, dtype=np.float64) for part in parts()) / count
+    squares = sum(((matrix[part] - mean) ** 2).sum(axis=0) for part in parts())
+    deviation = np.sqrt(squares / count)
     return mean, np.where(deviation <= 1e-12 * np.abs(mean), 1.0, deviation)
 
 
 def statistics_of_sparse(
-    matrix: sparse.csr_array, rows: np.ndarray
+    matrix: sparse.csr_array, parts: Callable[[], Iterable[np.ndarray]], count: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same with a mean of 0: deviations are those about the true mean."""
     width = matrix.shape[1]
-    parts = [matrix[part] for part in np.split(rows, range(ROWS_AT_A_TIME, rows.size,
-                                                           ROWS_AT_A_TIME))]  # fmt: skip
     mean, squares, filled = np.zeros((3, width))
-    for part in parts:
-        mean += np.bincount(part.indices, part.data, width) / rows.size
-    for part in parts:
-        away = (part.data - mean[part.indices]) ** 2
-        squares += np.bincount(part.indices, away, width)
-        filled += np.bincount(part.indices, minlength=width)
-    squares += (rows.size - filled) * mean**2
-    deviation = np.sqrt(squares / rows.size)
+    for rows in (matrix[part] for part in parts()):
+        mean += np.bincount(rows.indices, rows.data, width) / count
+    for rows in (matrix[part] for part in parts()):
+        squares += np.bincount(rows.indices, (rows.data - mean[rows.indices]) ** 2, width)
+        filled += np.bincount(rows.indices, minlength=width)
+    squares += (count - filled) * mean**2
+    deviation = np.sqrt(squares / count)
     return np.zeros(width), np.where(deviation <= 1e-12 * np.abs(mean), 1.0, deviation)

@@ -42,7 +42,7 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
     if how == "learned":
         numbers, told = one_hot(raw.graph.num_nodes), (*raw.notes, *_not_used(raw.features))
         return replace(raw, features=numbers, feature_names=None, sources=sources, notes=told)
-    graph = raw.graph.to_csr().undirected().self_loops("drop")
+    graph = raw.graph.to_csr().with_edge_attr(None).undirected().self_loops("drop")
     degrees = np.diff(graph.indptr)
     names: tuple[str, ...] | None
     seen = "of the whole graph, in training too"
