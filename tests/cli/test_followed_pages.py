@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pages import FENCE, TEXTS, commands_in
+from scipy import sparse
 from small_files import write_matlab
 from small_public import write_ogb, write_planetoid
 from small_traffic_run import small_traffic_options
@@ -18,6 +19,7 @@ from small_traffic_run import small_traffic_options
 TASKS = (
     "own-data", "few-labels", "settings", "layouts", "tables", "archives", "public-files",
     "labels-and-splits", "sensors", "sensor-files", "training", "questions", "edge-features",
+    "sparse-features",
 )  # fmt: skip
 SHORT = {
     "train": ["--epochs", "2"],
@@ -79,6 +81,25 @@ def test_the_page_on_own_data_leads_to_predictions(gaancore, tmp_path, shortened
 def test_pages_on_settings_train_on_the_people(gaancore, tmp_path, page):
     write_the_people(tmp_path)
     follow(gaancore, page, SHORT)
+
+
+def test_the_page_on_sparse_features_trains_on_words_and_on_a_bare_graph(gaancore, tmp_path):
+    ends, rng = distinct(40), np.random.default_rng(0)
+    words = sparse.csr_array((rng.random((40, 60)) < 0.05).astype(np.float32))
+    arcs = sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(40, 40))
+    arrays = {
+        f"{name}.{part}": np.array(getattr(matrix, part))
+        for name, matrix in (("adj_matrix", arcs), ("attr_matrix", words))
+        for part in ("data", "indices", "indptr", "shape")
+    }
+    np.savez(tmp_path / "cora_ml.npz", labels=np.arange(40) % 3, **arrays)
+    (tmp_path / "bare-graph").mkdir()
+    nodes = ["id,label", *(f"n{i},{'ab'[i % 2]}" for i in range(40))]
+    edges = ["src,dst", *(f"n{a},n{b}" for a, b in ends.T)]
+    (tmp_path / "bare-graph" / "nodes.csv").write_text("\n".join(nodes))
+    (tmp_path / "bare-graph" / "edges.csv").write_text("\n".join(edges))
+    follow(gaancore, "docs/sparse-features.md", SHORT)
+    assert (tmp_path / "words" / "feature_values.npy").exists()
 
 
 def test_the_page_on_two_tables_reads_the_features_of_edges(gaancore, tmp_path):
