@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from gaancore.training.choices import Layer, differences, with_changes
 from gaancore.training.run import Run
 from gaancore.training.run_folder import FolderTakenError, RunFolder
 from gaancore.training.same_data import expect_same_data, not_compared
+from gaancore.training.scalars import expect_tensorboard
 
 RUNS = Path("runs")
 
@@ -49,6 +51,7 @@ def begin(
     out: str | os.PathLike[str] | None = None,
     device: str = "auto",
     prefetch: int | None = None,
+    tensorboard: bool = False,
     layers: Sequence[Layer] = (),
 ) -> Begun:
     """A new run in a folder of its own.
@@ -57,9 +60,12 @@ def begin(
              else its built-in look-alike.
     task   : by default what fits the data (see `choose`); without data `ppi`.
     out    : folder, by default runs/TASK-MODEL-VARIANT-seedN, with a number where that is taken.
+    tensorboard : write the log for TensorBoard too, see `EventFile`.
     layers : settings asked for, weakest first.
     Raises SettingsError, DataError.
     """
+    if tensorboard:  # before anything is read
+        expect_tensorboard()
     lines: list[str] = []
     named = frozenset(name for _, changes in layers for name in changes)
     if task is None and data is not None:
@@ -75,7 +81,8 @@ def begin(
     if words is not None:
         lines.append(words)
     where = iter([user_path(out)]) if out else _free_names(settings)
-    run = what.run(settings, dataset, RunFolder(next(where)), device, prefetch)
+    folder_at = partial(RunFolder, tensorboard=tensorboard)
+    run = what.run(settings, dataset, folder_at(next(where)), device, prefetch)
     while True:
         try:
             run.start(alone=not out)
@@ -83,7 +90,7 @@ def begin(
         except FolderTakenError:
             if out:
                 raise
-            run.folder = RunFolder(next(where))
+            run.folder = folder_at(next(where))
 
 
 def _free_names(settings: Any) -> Iterator[Path]:
@@ -103,6 +110,7 @@ def resume(
     *,
     device: str = "auto",
     prefetch: int | None = None,
+    tensorboard: bool = False,
     layers: Sequence[Layer] = (),
 ) -> Begun:
     """The run in folder `path`, from its last saved step on, with the same bits as if it had never
@@ -111,9 +119,10 @@ def resume(
     data   : the run's data, if they have moved or came from memory.
     layers : settings that the user names again: they must be the run's, except for `epochs`, which
              may be another number.
+    tensorboard : write the log, from its beginning, for TensorBoard too.
     Raises SettingsError if a setting or the data differ, DataError if there is no run.
     """
-    folder = RunFolder(user_path(path))
+    folder = RunFolder(user_path(path), tensorboard=tensorboard)
     what = task_named(folder.read_settings()["settings"]["task"])
     settings, facts = what.stored(folder)
     asked = with_changes(settings, *layers)
