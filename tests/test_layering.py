@@ -19,6 +19,7 @@ ROOMS = [
     ["display"],
     ["system"],
     ["array"],
+    ["parallel"],
     ["kernels", "graph"],
     ["kernels.cpu.vector"],
     ["kernels.cpu", "kernels.cuda"],
@@ -34,7 +35,7 @@ ROOMS = [
     ["recipes"],
     ["training"],
     ["training.nodes", "training.traffic"],
-    ["plots"],
+    ["plots", "report"],
     ["trained"],
     ["tasks"],
     ["reproduce", "door"],
@@ -51,6 +52,7 @@ KEEPERS = {
     "click": {"cli"},
     "numba": {"kernels", "system"},
     "llvmlite": {"kernels", "system"},
+    "mpi4py": {"parallel"},
 }
 NEVER = {"bench", "tests"}
 NETWORK = {"pooch", "requests", "urllib", "http", "socket", "ftplib"}
