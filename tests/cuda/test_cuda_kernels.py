@@ -293,6 +293,9 @@ def far_rows() -> np.ndarray:
 
 
 def test_rows_two_billion_numbers_away_are_found(kernels, far_rows):
+    free, _ = kernels.cupy.cuda.runtime.memGetInfo()
+    if free < 2.1 * far_rows.nbytes:  # keys and values are two uploads
+        pytest.skip(f"too little memory on the device: {free / 1e9:.1f} GB are free")
     far = len(far_rows) - 1
     links = (np.array([0, 2]), np.array([far, 0], np.int32))
     heads, ones = far_rows[:, None], np.ones((2, 1), np.float32)
