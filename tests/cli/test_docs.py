@@ -23,8 +23,9 @@ STAND_FOR = {"TABLE": "main"}
 def commands_in(text: str) -> Iterator[list[str]]:
     """The words after `gaancore` of each command that begins a line."""
     for line in text.splitlines():
-        if line.removeprefix(".venv/bin/").startswith("gaancore "):
-            yield shlex.split(line, comments=True)[1:]
+        command = re.sub(r"^(\.venv/bin/|(mpiexec|srun)( -\S+ \S+)* )", "", line)
+        if command.startswith("gaancore "):
+            yield shlex.split(command, comments=True)[1:]
 
 
 def commands_of(page: str) -> Iterator[list[str]]:

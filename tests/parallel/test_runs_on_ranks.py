@@ -109,7 +109,7 @@ def test_more_ranks_than_shares_change_nothing(tmp_path):
     assert contents(tmp_path / "6") == contents(tmp_path / "1")
 
 
-@pytest.mark.parametrize("make", [nodes, classes, roads])
+@pytest.mark.parametrize("make", [classes, roads])
 def test_a_run_goes_on_with_the_same_bits_on_another_number_of_ranks(make, tmp_path):
     train(make, tmp_path / "straight", 1)
     train(make, tmp_path / "parts", 3, stop_at=1)
