@@ -48,7 +48,7 @@ def test_a_rank_that_is_killed_ends_all_with_one_line_and_the_run_goes_on(alone,
     code, out, errors = ended(start_ranks(tmp_path, (2, ["train", "--resume=run", "--epochs=40"])))
     assert (code, errors) == (0, [])
     assert out.count("data: ") == 1  # rank 0 alone speaks
-    assert "ranks: 2 processes, and 3 shares of each step" in out
+    assert "ranks: 2 processes train 3 shares of each step" in out
     assert contents(tmp_path / "run") == alone
 
 
@@ -171,3 +171,32 @@ def test_a_launcher_of_another_mpi_is_refused(refused, launched, data, monkeypat
     assert line.startswith(
         "mpiexec has started 2 processes, but mpi4py sees 1: it uses another MPI"
     )
+
+
+# ---- the paper's data, on 1 to 4 processes -------------------------------------------------------
+
+PUBLIC = {
+    "ppi": ["--data={shared}/ppi-toy", "--epochs=3"],
+    "reddit": ["--data=store", "--epochs=1", "--batch-size=128"],
+    "metr-la": ["--data={shared}/metr-la", "--epochs=1", "--set=horizon=6"],
+}
+
+
+@pytest.mark.slow
+@NEEDS_MPI
+@pytest.mark.parametrize("task", PUBLIC)
+def test_the_paper_s_data_give_the_same_bits_on_one_to_four_processes(
+    gaancore, shared_data, tmp_path, task
+):
+    if task == "reddit":
+        assert gaancore("synth", "reddit", "store", "--scale=0.02").code == 0
+    given = [option.format(shared=shared_data) for option in PUBLIC[task]]
+    options = ["train", f"--task={task}", *given, "--quiet"]
+    assert gaancore(*options, "--shares=8", "--out=1").code == 0
+    expected = contents(tmp_path / "1")
+    for size in (1, 2, 3, 4):
+        folder = f"on {size}"
+        process = start_ranks(tmp_path, (size, [*options, f"--out={folder}"]))
+        code, _, errors = ended(process, seconds=1200)
+        assert (code, errors) == (0, [])
+        assert contents(tmp_path / folder) == expected, folder
