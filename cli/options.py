@@ -66,8 +66,8 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("history", "--history", int, "Steps that a forecast reads."),
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
-     "A graph: those of the file, or in their place degree, ones or spectral. Traffic: inputs "
-     "beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+     "A graph: those of the file, or in their place degree, ones, spectral or learned. Traffic: "
+     "inputs beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
     ("label", "--label", str,
      "Column or attribute that is the label.  [default: label]"),
     ("split_column", "--split-column", str,

@@ -23,6 +23,7 @@ ROOMS = [
     ["kernels", "graph"],
     ["kernels.cpu.vector"],
     ["kernels.cpu", "kernels.cuda"],
+    ["sparse"],
     ["tensor"],
     ["ops"],
     ["nn"],

@@ -19,7 +19,7 @@ from gaancore.ops.elementwise import (
     subtract,
     tanh,
 )
-from gaancore.ops.linalg import linear, matmul
+from gaancore.ops.linalg import linear, matmul, sparse_matmul
 from gaancore.ops.loss import (
     bce_with_logits,
     masked_absolute_error,
@@ -83,6 +83,7 @@ __all__ = [
     "soft_bce_with_logits",
     "soft_cross_entropy",
     "softmax_cross_entropy",
+    "sparse_matmul",
     "split_columns",
     "split_rows",
     "subtract",
