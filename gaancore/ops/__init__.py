@@ -1,6 +1,7 @@
 """Differentiable ops: one op is one function, with its gradient right below its value."""
 
 from gaancore.ops.edges import (
+    edge_attention,
     edge_max,
     edge_mean,
     edge_queries,
@@ -57,6 +58,7 @@ __all__ = [
     "concat_rows",
     "divide_by_degree",
     "dropout",
+    "edge_attention",
     "edge_dot",
     "edge_max",
     "edge_mean",

@@ -71,6 +71,10 @@ def test_the_page_on_own_data_leads_to_predictions(gaancore, tmp_path, shortened
 
     names = follow(gaancore, "docs/own-data.md", SHORT if shortened else {}, without_labels)
     assert names["probabilities"].shape == (900, 3)
+    if not shortened:
+        record = names["run"].record
+        guesses = [scores["micro_f1"] for scores in record["baselines"].values()]
+        assert record["test"]["micro_f1"] > max(guesses) + 0.05
     for file in ("people.csv", "newpeople.csv"):
         lines = (tmp_path / file).read_text("utf-8").splitlines()
         assert lines[0].startswith("node_id,predicted,p:")

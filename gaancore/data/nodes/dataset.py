@@ -12,6 +12,7 @@ from gaancore.data.nodes.features.matrix import (
     first_rows,
     share_filled,
 )
+from gaancore.display import Shown
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import checksum
 
@@ -19,8 +20,8 @@ TRAIN, VALIDATION, TEST = 0, 1, 2
 UNFLAGGED = -1  # in no split
 
 
-@dataclass(frozen=True)
-class NodeDataset:
+@dataclass(frozen=True, repr=False)
+class NodeDataset(Shown):
     """A graph whose nodes have features, labels and a split.
 
     graph       : undirected (both arcs of an edge stored), rows sorted, no arc twice.
@@ -124,6 +125,23 @@ class NodeDataset:
             "num_features": self.num_features,
             "num_classes": self.num_classes,
             "nodes_per_split": [int(self.nodes(split).size) for split in range(3)],
+        }
+
+    def _shown(self) -> dict[str, Any]:
+        names = ("train", "validation", "test", "no split")
+        sizes = [int(np.count_nonzero(self.split == part)) for part in (0, 1, 2, UNFLAGGED)]
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "path": self.path,
+            "num_nodes": self.num_nodes,
+            "num_edges": self.num_edges,
+            "features": self.features,
+            "edge_attr": self.graph.edge_attr,
+            "labels": self.labels,
+            "num_classes": self.num_classes,
+            "split": {name: size for name, size in zip(names, sizes, strict=True) if size},
+            "notes": len(self.notes) or None,
         }
 
     def facts(self) -> dict[str, Any]:

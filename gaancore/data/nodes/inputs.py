@@ -15,6 +15,7 @@ from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
+from gaancore.display import Shown
 from gaancore.errors import DataError, one_line
 from gaancore.graph import CSRGraph, SelfLoops
 from gaancore.system.disk import checksum
@@ -23,8 +24,8 @@ from gaancore.system.paths import user_path
 SHOWN = 5  # ids in a message
 
 
-@dataclass(frozen=True)
-class NodeInputs:
+@dataclass(frozen=True, repr=False)
+class NodeInputs(Shown):
     """A graph and the features of its nodes; see NodeDataset for the arrays and names.
 
     >>> import gaancore
@@ -39,6 +40,16 @@ class NodeInputs:
     feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
     edge_names: tuple[str, ...] | None = None
+
+    def _shown(self) -> dict[str, object]:
+        return {
+            "path": self.path,
+            "num_nodes": self.graph.num_nodes,
+            "num_edges": self.graph.num_edges,
+            "features": self.features,
+            "edge_attr": self.graph.edge_attr,
+            "notes": len(self.notes) or None,
+        }
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """(n,) int64: the rows of the nodes that the files call `ids`, one for each, in this order.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+import scipy  # whose modules are imported at their first use
 
 from gaancore.array import resolve_device
 from gaancore.data.nodes.features.edges import standardised_edges
@@ -135,7 +135,8 @@ class Classifier:
         """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
         classes of a node. (N, C) as `logits`.
         """
-        return expit(logits) if self.multi_label else softmax(logits, axis=1)
+        special = scipy.special
+        return special.expit(logits) if self.multi_label else special.softmax(logits, axis=1)
 
 
 def _all_nodes(inputs: NodeInputs) -> np.ndarray:

@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-from scipy.optimize import minimize
-from scipy.special import expit, log_softmax
+import scipy  # whose modules are imported at their first use
 
 from gaancore.data.nodes.dataset import TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.matrix import SPARSE, FeatureMatrix, share_filled
@@ -117,17 +115,22 @@ def fit(
         weights = flat.reshape(shape)
         scores = x @ weights[:-1] + weights[-1]
         if one_class:
-            logs = log_softmax(scores, axis=1)
+            logs = scipy.special.log_softmax(scores, axis=1)
             losses, grads = -(targets * logs), np.exp(logs) - targets
         else:
-            losses, grads = np.logaddexp(0, scores) - targets * scores, expit(scores) - targets
+            losses, grads = (
+                np.logaddexp(0, scores) - targets * scores,
+                scipy.special.expit(scores) - targets,
+            )
         grads /= len(targets)
         value = losses.sum() / len(targets) + share / 2 * (weights[:-1] ** 2).sum()
         slopes = np.vstack([x.T @ grads + share * weights[:-1], grads.sum(axis=0)])
         return value, slopes.reshape(-1)
 
     options = {"maxiter": 100, "gtol": tolerance, "ftol": 64 * np.finfo(float).eps, "maxls": 50}
-    found = minimize(objective, start.reshape(-1), method="L-BFGS-B", jac=True, options=options)
+    found = scipy.optimize.minimize(
+        objective, start.reshape(-1), method="L-BFGS-B", jac=True, options=options
+    )
     return np.asarray(found.x).reshape(shape)
 
 
