@@ -9,6 +9,7 @@ from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
+from gaancore.parallel import local_rank
 from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, choices_of, read_config
 
@@ -35,6 +36,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "What a step is: `seeds`, nodes and their neighbourhoods, or `graphs`, whole graphs."),
     ("batch_size", "--batch-size", int,
      "Nodes a step (graphs: at least this many; 0: all of them); sequences a step for traffic."),
+    ("shares", "--shares", int,
+     "Parts of a step, whose gradients are added in their order. Several processes share them out; "
+     "under mpiexec 8 unless another number is given."),
     ("fanouts", "--fanouts", str, "Neighbours sampled at each hop from the seeds; -1 or all: all."),
     ("eval_fanouts", "--eval-fanouts", str,
      "The same for validation and test; all: whole neighbourhoods, in bounded memory."),
@@ -62,8 +66,8 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("history", "--history", int, "Steps that a forecast reads."),
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
-     "A graph: those of the file, or in their place degree, ones or spectral. Traffic: inputs "
-     "beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+     "A graph: those of the file, or in their place degree, ones, spectral or learned. Traffic: "
+     "inputs beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
     ("label", "--label", str,
      "Column or attribute that is the label.  [default: label]"),
     ("split_column", "--split-column", str,
@@ -189,8 +193,9 @@ def process_options(command: Command) -> Command:
     """Add `--device`, `--threads` and `--debug`: how to run, whatever is run."""
     command = debug_option(command)
     command = click.option(
-        "--threads", type=click.IntRange(0), default=0, show_default=True, help="0: all CPUs."
-    )(command)
+        "--threads", type=click.IntRange(0), default=0, show_default=True,
+        help="0: all CPUs; of several processes on a machine, each takes its part.",
+    )(command)  # fmt: skip
     return click.option(
         "--device", default="auto", show_default=True, callback=_usable_device,
         help="auto (a GPU if one works), cpu or cuda[:N].",
@@ -206,7 +211,10 @@ def prefetch_option(command: Command) -> Command:
 
 
 def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:
-    return resolve_device(name, lambda notice: click.echo(f"note: {notice}", err=True))
+    def notify(notice: str) -> None:
+        click.echo(f"note: {notice}", err=True)
+
+    return resolve_device(name, notify, preferred=local_rank())
 
 
 def given_settings(options: dict[str, Any]) -> list[Layer]:

@@ -16,11 +16,14 @@ ROOT = Path(__file__).parents[1]
 # A name is a module or a folder below `gaancore`; the longest one that fits is a module's room.
 ROOMS = [
     ["errors", "seeding"],
+    ["display"],
     ["system"],
     ["array"],
+    ["parallel"],
     ["kernels", "graph"],
     ["kernels.cpu.vector"],
     ["kernels.cpu", "kernels.cuda"],
+    ["sparse"],
     ["tensor"],
     ["ops"],
     ["nn"],
@@ -33,7 +36,7 @@ ROOMS = [
     ["recipes"],
     ["training"],
     ["training.nodes", "training.traffic"],
-    ["plots"],
+    ["plots", "report"],
     ["trained"],
     ["tasks"],
     ["reproduce", "door"],
@@ -50,6 +53,7 @@ KEEPERS = {
     "click": {"cli"},
     "numba": {"kernels", "system"},
     "llvmlite": {"kernels", "system"},
+    "mpi4py": {"parallel"},
 }
 NEVER = {"bench", "tests"}
 NETWORK = {"pooch", "requests", "urllib", "http", "socket", "ftplib"}

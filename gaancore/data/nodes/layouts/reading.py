@@ -8,7 +8,7 @@ from gaancore.data.files.columns import AUTO, NONE
 from gaancore.errors import SettingsError, expect_choice
 
 UnknownEdges = Literal["error", "drop"]
-MadeFeatures = Literal["file", "degree", "ones", "spectral"]
+MadeFeatures = Literal["file", "degree", "ones", "spectral", "learned"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Reading:
 
     def expect_of_store(self, where: Path) -> None:
         """Raises SettingsError if something is chosen that a store has settled."""
-        for name in (*self.chosen, *(["features"] if self.features != "file" else [])):
+        made = self.features not in ("file", "learned")
+        for name in (*self.chosen, *(["features"] if made else [])):
             raise SettingsError(
                 f"{name}: {where} is a store, in which this is settled; choose it when the files "
                 "are converted, and leave it out here"
