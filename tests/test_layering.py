@@ -18,6 +18,7 @@ ROOMS = [
     ["errors", "seeding"],
     ["system"],
     ["array"],
+    ["parallel"],
     ["kernels", "graph"],
     ["kernels.cpu.vector"],
     ["kernels.cpu", "kernels.cuda"],
@@ -50,6 +51,7 @@ KEEPERS = {
     "click": {"cli"},
     "numba": {"kernels", "system"},
     "llvmlite": {"kernels", "system"},
+    "mpi4py": {"parallel"},
 }
 NEVER = {"bench", "tests"}
 NETWORK = {"pooch", "requests", "urllib", "http", "socket", "ftplib"}

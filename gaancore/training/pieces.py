@@ -20,10 +20,11 @@ ROWS_ON_CUDA = 4096  # about 2.4 GB of GaAN, going by what a row takes on a CPU;
 WHOLE = None  # the only piece of a batch that is not cut: its kernels use all threads
 
 
-def pieces(count: int, rows: int, device: str = "cpu") -> list[slice]:
-    """`count` sequences of `rows` nodes each, cut into pieces."""
+def pieces(count: int, rows: int, device: str = "cpu", first: int = 0) -> list[slice]:
+    """`count` sequences of `rows` nodes each, numbered from `first`, cut into pieces."""
     size = max(1, (ROWS if device == "cpu" else ROWS_ON_CUDA) // rows)
-    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
+    stop = first + count
+    return [slice(a, min(a + size, stop)) for a in range(first, stop, size)]
 
 
 def share_pieces(work: Callable[[int, int], None], count: int, device: str = "cpu") -> None:

@@ -1,8 +1,11 @@
 """How far a run is, what it reports, and how it is asked to stop."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from gaancore.errors import TrainingError
 
 
 @dataclass
@@ -56,3 +59,12 @@ def doubts_of_log(log: Sequence[Mapping[str, Any]]) -> list[str]:
 
 class RunInterrupt(Exception):  # noqa: N818 (asked for, not an error)
     """The caller asked to stop; the state is saved and the run can be resumed."""
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Begin a TrainingError from inside with the place in the run."""
+    try:
+        yield
+    except TrainingError as error:
+        raise TrainingError(f"{where}: {error}") from None

@@ -11,17 +11,19 @@ from gaancore.data.nodes.features import Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
+from gaancore.parallel import ONE_SHARE, Shares
 from gaancore.seeding import derive_seed, generator
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
+from gaancore.training.step import Step
 
 
 @dataclass(frozen=True)
 class Batch:
-    """All that a step needs: made on the host, ahead of the step if need be.
+    """All that a share of a step needs: made on the host, ahead of the step if need be.
 
     x (num_src of the outermost block, F) float32; labels as in a dataset, a row for each seed.
-    dropout_seed is that of this step.
+    dropout_seed is that of this share. Without seeds there are no parts.
     """
 
     seeds: np.ndarray
@@ -29,12 +31,10 @@ class Batch:
     x: Array
     labels: Array
     dropout_seed: int
-    parts: Sequence[None] = (WHOLE,)
 
     @property
-    def count(self) -> int:
-        """Nodes whose labels the loss is about."""
-        return self.seeds.size
+    def parts(self) -> Sequence[None]:
+        return (WHOLE,) if self.seeds.size else ()
 
     @property
     def edges(self) -> int:
@@ -57,16 +57,25 @@ class Batches:
     has at least `batch_size` training nodes (a rest goes to the last one); their order is drawn
     each epoch. With `batch_size` 0 one step takes all of them.
     Graphs are those that the files name, else the connected components.
+
+    A step is cut into `shares`, runs of its seeds; each draws neighbours and dropout of its own,
+    by the number of the share.
     Raises DataError for whole graphs if an edge leads from one to another.
     """
 
     def __init__(
-        self, view: NodeDataset, features: Features, settings: NodeSettings, num_layers: int
+        self,
+        view: NodeDataset,
+        features: Features,
+        settings: NodeSettings,
+        num_layers: int,
+        shares: Shares = ONE_SHARE,
     ) -> None:
         self.graph = view.graph
         self.features = features
         self.labels = view.labels
         self.settings = settings
+        self.shares = shares
         self.fanouts = settings.fanouts[:num_layers]
         self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
         self.nodes = view.nodes(TRAIN)
@@ -89,42 +98,52 @@ class Batches:
             return self.groups[order[step]]
         return order[step * self.size : (step + 1) * self.size]
 
-    def batch(self, number: int) -> Batch:
-        """Step `number` of the run, counted from 0. Several threads may make batches at once."""
+    def step(self, number: int) -> Step:
+        """This rank's shares of step `number` of the run, counted from 0. Several threads may make
+        steps at once.
+        """
         epoch, step = divmod(number, self.steps_per_epoch)
         seeds = self.seeds(epoch, step)
-        blocks = self.blocks(seeds, epoch, step)
+        shares = zip(self.shares.own, self.shares.cut(seeds.size), strict=True)
+        if self.shares.count == 1:  # its key is that of the step alone
+            return Step([self._batch(seeds, epoch, step) for _ in shares], seeds.size)
+        batches = [self._batch(seeds[part], epoch, step, share) for share, part in shares]
+        return Step(batches, seeds.size)
+
+    def _batch(self, seeds: np.ndarray, *key: int) -> Batch:
+        """What is to be learned from `seeds`; key: epoch, step, and share if there are several."""
+        blocks = self.blocks(seeds, *key) if seeds.size else []
         for block in blocks:
             _ = block.transpose  # the gradient will ask for it
         x = self.features[blocks[0].src_ids if blocks else seeds]
-        dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
+        dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
         return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed)
 
-    def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
+    def blocks(self, seeds: np.ndarray, epoch: int, step: int, *share: int) -> list[Block]:
         """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
         return [
             drop_edges(
                 block,
                 self.settings.edge_dropout,
-                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer),
+                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer, *share),
             )
-            for layer, block in enumerate(self._all_edges(seeds, epoch, step))
+            for layer, block in enumerate(self._all_edges(seeds, epoch, step, *share))
         ]
 
-    def _all_edges(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
-        """The blocks as they are sampled; whole graphs are built once and kept."""
+    def _all_edges(self, seeds: np.ndarray, *key: int) -> list[Block]:
+        """The blocks as they are sampled; those of whole graphs are built once and kept."""
         if not self.fanouts:
             return []
-        seed = derive_seed(self.settings.seed, "sampler", epoch, step)
+        seed = derive_seed(self.settings.seed, "sampler", *key)
         if not self.groups or any(fanout != -1 for fanout in self.fanouts):
             return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
-        key = int(seeds[0])
-        if key not in self._whole:  # nothing is drawn
-            if self.nodes.size == self.graph.num_nodes:  # closed under neighbourhood
-                self._whole[key] = [self.graph.block_of(seeds)] * len(self.fanouts)
+        first = int(seeds[0])
+        if first not in self._whole:  # nothing is drawn
+            if self.nodes.size == self.graph.num_nodes and self.shares.count == 1:  # closed under
+                self._whole[first] = [self.graph.block_of(seeds)] * len(self.fanouts)  # neighbours
             else:
-                self._whole[key] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
-        return self._whole[key]
+                self._whole[first] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+        return self._whole[first]
 
 
 def _whole_graphs(view: NodeDataset, settings: NodeSettings) -> list[np.ndarray]:
