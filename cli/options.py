@@ -9,7 +9,7 @@ from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
-from gaancore.parallel import local_rank
+from gaancore.parallel import local_rank, speaks
 from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, choices_of, read_config
 
@@ -212,7 +212,8 @@ def prefetch_option(command: Command) -> Command:
 
 def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:
     def notify(notice: str) -> None:
-        click.echo(f"note: {notice}", err=True)
+        if speaks():
+            click.echo(f"note: {notice}", err=True)
 
     return resolve_device(name, notify, preferred=local_rank())
 
