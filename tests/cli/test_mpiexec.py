@@ -13,8 +13,8 @@ from mpi_runs import NEEDS_MPI, PROGRAM, ended, processes_of, start_ranks, wait_
 from small_run import contents, small_options, write_small_npz
 from small_traffic_run import small_traffic_options
 
+from gaancore.launcher import LAUNCHERS
 from gaancore.parallel import start
-from gaancore.parallel.launcher import LAUNCHERS
 
 # three shares, which two ranks cannot have alike
 LONG = small_options(fanouts="4,3", shares=3)
