@@ -4,6 +4,7 @@ The ranks are threads here; tests/cli/test_mpiexec.py has processes.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,14 @@ def classes(folder: Path, team: Team, **changes: Any) -> ClassifierRun:
     return ClassifierRun(settings, small_reddit(), RunFolder(folder), team=team)
 
 
+def words(folder: Path, team: Team, **changes: Any) -> ClassifierRun:
+    """On sparse features."""
+    settings = small_settings(shares=4, input_dropout=0.3, epochs=2, **changes)
+    dense = small_dataset()
+    few = sparse.csr_array(np.where(dense.features > 1, dense.features, 0).astype(np.float32))
+    return ClassifierRun(settings, replace(dense, features=few), RunFolder(folder), team=team)
+
+
 def roads(folder: Path, team: Team, **changes: Any) -> ForecastRun:
     settings = ForecastSettings(**(SMALL | {"shares": 3, "batch_size": 200} | changes))
     return ForecastRun(settings, small_roads(), RunFolder(folder), team=team)
@@ -73,6 +82,7 @@ MORE_RUNS: dict[str, Make] = {
     "weights of classes": partial(nodes, class_weight="balanced", label_smoothing=0.1),
     "features alone": partial(nodes, model="fnn"),
     "one share": partial(nodes, shares=1),
+    "sparse features": words,
     "sampled, scored on whole neighbourhoods": partial(classes, eval_fanouts=(-1,)),
     "sparse features": words,
     "forecast, clipped": partial(roads, clip_norm=0.01, batch_size=37, shares=8),
