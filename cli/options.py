@@ -7,9 +7,9 @@ import click
 
 from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
+from gaancore.launcher import local_rank, speaks
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
-from gaancore.parallel import local_rank, speaks
 from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, choices_of, read_config
 
