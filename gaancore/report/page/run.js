@@ -92,7 +92,14 @@ function learning(runs) {
     el("div", { class: "grid" },
       chart("Validation", `${said}.`, draw("score", score, {}), { numbers: [["run", "epoch", score, "training loss", ""], rows] }),
       chart("Training loss", `Mean over the steps since the validation before${logarithmic ? "; a logarithmic axis" : ""}.`,
-        draw("loss", "loss", logarithmic ? { type: "log", dtick: Math.log10(2), tickformat: ".3~g" } : {}))));
+        draw("loss", "loss", logarithmic ? { type: "log", tickvals: roundNumbers(losses), tickformat: "~g" } : {}))));
+}
+
+// 1, 2 and 5 in every power of ten that the values span; over many powers 1 alone.
+function roundNumbers(values) {
+  const first = Math.floor(Math.log10(Math.min(...values))), last = Math.ceil(Math.log10(Math.max(...values)));
+  const powers = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  return powers.flatMap((power) => (powers.length > 3 ? [1] : [1, 2, 5]).map((digit) => Number(`${digit}e${power}`)));
 }
 
 function bestOf(run) {
