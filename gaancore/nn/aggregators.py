@@ -12,19 +12,19 @@ has of its edges: for an edge they add e_ij @ edge_weight to FC(z_j), in the ker
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from gaancore.errors import expect_choice
 from gaancore.graph.block import Block
-from gaancore.nn.aggregator import Aggregator, MultiHead, flatten_heads
+from gaancore.nn.aggregator import Aggregator, MultiHead, flatten_heads, split_heads
 from gaancore.nn.gate import Gate, PaperGate, ReleasedGate
 from gaancore.nn.linear import SLOPE, Features, Linear
 from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
     divide_by_degree,
-    dropout,
+    edge_attention,
     edge_max,
     edge_mean,
     leaky_relu,
@@ -108,26 +108,16 @@ class Attention(MultiHead):
     def attend(self, x: Features, z: Tensor, block: Block, seed: int | None) -> Tensor:
         """What each head gathers, (num_dst, K, value_dim)."""
         rate = 0.0 if seed is None else self.attention_dropout
-        if self.edge_dim:
-            weights = dropout(self.weights(x, z, block), rate=rate, seed=seed or 0)
-            return self.weighted_sum(weights, z, block)
-        return segment_attention(
-            self.queries(x),
-            self.keys(z),
-            self.values(z),
-            block=block,
-            scale=self.scale,
-            dropout=rate,
-            seed=seed or 0,
-        )
+        given, K = (self.queries(x), self.keys(z)), self.num_heads
+        static: dict[str, Any] = {"scale": self.scale, "dropout": rate, "seed": seed or 0}
+        if not self.edge_dim:
+            return segment_attention(*given, self.values(z), block=block, **static)
+        before = split_heads(self.value.before(z), K)
+        edges = (block.edge_attr, self.key.projection(K), self.value.projection(K))
+        return edge_attention(*given, before, *edges, block=block, slope=SLOPE, **static)
 
     def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
-        """w_ij^k of every edge, (E, K), without dropout; `attend` stores them only where edges have
-        features.
-        """
-        if self.edge_dim:  # queries are scaled, for they are fewer than scores
-            scores = self.scores(self.queries(x) * self.scale, z, block)
-            return segment_softmax(scores, block=block)
+        """w_ij^k of every edge, (E, K), without dropout; `attend` has no need of them."""
         return segment_softmax(self.scores(self.queries(x), z, block) * self.scale, block=block)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:

@@ -3,9 +3,8 @@
 from importlib.util import find_spec
 
 import pytest
-from pages import fenced
+from pages import commands_in, fenced
 from small_run import small_options
-from test_docs import commands_in
 
 from gaancore.report import html
 

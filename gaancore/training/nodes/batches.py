@@ -7,12 +7,13 @@ import numpy as np
 
 from gaancore.array import Array, to_device
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
-from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.features.standardised import Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
 from gaancore.parallel import ONE_SHARE, Shares
 from gaancore.seeding import derive_seed, generator
+from gaancore.sparse import CSRMatrix
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
 from gaancore.training.step import Step
@@ -22,13 +23,13 @@ from gaancore.training.step import Step
 class Batch:
     """All that a share of a step needs: made on the host, ahead of the step if need be.
 
-    x (num_src of the outermost block, F) float32; labels as in a dataset, a row for each seed.
-    dropout_seed is that of this share. Without seeds there are no parts.
+    x (num_src of the outermost block, F) float32, dense or sparse; labels as in a dataset, a row
+    for each seed. dropout_seed is that of this share. Without seeds there are no parts.
     """
 
     seeds: np.ndarray
     blocks: list[Block]
-    x: Array
+    x: Array | CSRMatrix
     labels: Array
     dropout_seed: int
 
@@ -43,9 +44,14 @@ class Batch:
     def to(self, device: str) -> "Batch":
         """The same with blocks, x and labels on `device` (see to_device)."""
         moved = {id(block): block.to(device) for block in self.blocks}  # some are used twice
-        x, labels = to_device(self.x, device), to_device(self.labels, device)
         blocks = [moved[id(block)] for block in self.blocks]
-        return replace(self, blocks=blocks, x=x, labels=labels)
+        labels = to_device(self.labels, device)
+        return replace(self, blocks=blocks, x=features_to(self.x, device), labels=labels)
+
+
+def features_to(x: Array | CSRMatrix, device: str) -> Array | CSRMatrix:
+    """Features, dense or sparse, on `device`."""
+    return x.to(device) if isinstance(x, CSRMatrix) else to_device(x, device)
 
 
 class Batches:
@@ -116,6 +122,8 @@ class Batches:
         for block in blocks:
             _ = block.transpose  # the gradient will ask for it
         x = self.features[blocks[0].src_ids if blocks else seeds]
+        if isinstance(x, CSRMatrix):
+            _ = x.transpose
         dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
         return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed)
 
