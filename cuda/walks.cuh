@@ -32,10 +32,13 @@ __device__ __forceinline__ void sum_over_rows(const offset* indptr, offset N, of
     }
 }
 
-// dots[b] = <left, rows[indices[e + b], k]> for up to BATCH edges; all lanes of the team get them.
-__device__ __forceinline__ void dot_edges(Team my, const real* left, const real* rows,
-                                          const int* indices, offset e, offset stop, int K, int k,
-                                          int D, real (&dots)[BATCH]) {
+// dots[b] = <scale * left, rows[indices[e + b], k]> for up to BATCH edges; all lanes of the team get
+// them. The scale is inside: outside, what is subtracted from a score would contract with it to a
+// fused multiply-add, and one pass would round a score that another does not.
+__device__ __forceinline__ void dot_edges(Team my, const real* left, real scale,
+                                          const real* rows, const int* indices, offset e,
+                                          offset stop, int K, int k, int D,
+                                          real (&dots)[BATCH]) {
     const real* right[BATCH];
     for (int b = 0; b < BATCH; ++b) {
         right[b] = rows + (offset(indices[e + b < stop ? e + b : e]) * K + k) * D;
@@ -43,6 +46,7 @@ __device__ __forceinline__ void dot_edges(Team my, const real* left, const real*
     }
     for (int d = my.rank * V; d < D; d += my.size * V) {
         Pack<real> x = load(left + d);
+        for (int v = 0; v < V; ++v) x.x[v] *= scale;
         for (int b = 0; b < BATCH; ++b) {
             Pack<real> y = load(right[b] + d);
             for (int v = 0; v < V; ++v) dots[b] += x.x[v] * y.x[v];

@@ -130,6 +130,8 @@ MODES = {  # what would crash a plain build is reported by the checked one befor
     "descending": {"schedule": "descending"},
     "random": {"schedule": "random"},
 }
+# As a GPU rounds: bits are those of no other mode.
+CONTRACTED = {"contracted": {"schedule": "ascending", "contract": True}}
 # what is offered under NumPy's name, with the arguments that may be given
 FUNCTIONS = {
     "zeros": ("shape", "dtype"),
