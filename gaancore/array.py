@@ -6,7 +6,7 @@ device is `cpu` or `cuda:N`. The type of an array alone says where it lives, nev
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -30,6 +30,11 @@ def array_module(x: Array) -> ModuleType:
 def device_of(x: Array) -> str:
     """`cpu` or `cuda:N`: where `x` lives."""
     return "cpu" if array_module(x) is np else f"cuda:{x.device.id}"
+
+
+def on_device_of(x: Array) -> AbstractContextManager[Any]:
+    """Inside, CuPy allocates and launches where `x` lives, and not on the thread's own device."""
+    return nullcontext() if array_module(x) is np else x.device
 
 
 def to_numpy(x: Array) -> np.ndarray:
@@ -63,10 +68,12 @@ class Uploads:
 
     def __init__(self, device: str) -> None:
         self._stream = self._launched = None
+        self._device: Any = None
         if device != "cpu":
             import cupy
 
-            with cupy.cuda.Device(_number(device)):
+            self._device = cupy.cuda.Device(_number(device))
+            with self._device:
                 self._stream = cupy.cuda.Stream(non_blocking=True)
 
     @contextmanager
@@ -76,13 +83,14 @@ class Uploads:
             return
         import cupy
 
-        computing = cupy.cuda.get_current_stream()
-        if self._launched is not None:
-            self._stream.wait_event(self._launched)
-        self._launched = computing.record()
-        with self._stream:
-            yield
-        computing.wait_event(self._stream.record())
+        with self._device:
+            computing = cupy.cuda.get_current_stream()
+            if self._launched is not None:
+                self._stream.wait_event(self._launched)
+            self._launched = computing.record()
+            with self._stream:
+                yield
+            computing.wait_event(self._stream.record())
 
 
 # ---- which device -------------------------------------------------------------------------------

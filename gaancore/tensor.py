@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gaancore.array import Array, array_module
+from gaancore.array import Array, array_module, on_device_of
 from gaancore.errors import ShapeError
 
 Backward = Callable[[Array], tuple[Array | None, ...]]
@@ -143,13 +143,14 @@ class Tensor:
         """
         if self._node is None:
             raise RuntimeError("backward: nothing that requires a gradient led to this Tensor")
-        if grad is None:
-            if self.data.size != 1:
-                raise ShapeError(f"backward: grad: needed for shape {self.shape}")
-            grad = array_module(self.data).ones_like(self.data)
-        if grad.shape != self.shape:
-            raise ShapeError(f"backward: grad: expected {self.shape}, got {grad.shape}")
-        _walk(self._node, grad)
+        with on_device_of(self.data):
+            if grad is None:
+                if self.data.size != 1:
+                    raise ShapeError(f"backward: grad: needed for shape {self.shape}")
+                grad = array_module(self.data).ones_like(self.data)
+            if grad.shape != self.shape:
+                raise ShapeError(f"backward: grad: expected {self.shape}, got {grad.shape}")
+            _walk(self._node, grad)
 
 
 def _leaf(kind: type[Tensor], arguments: tuple[Any, ...], grad: Array | None) -> Tensor:

@@ -10,7 +10,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-from gaancore.array import Array, array_module, to_numpy
+from gaancore.array import Array, array_module, device_of, to_numpy
 from gaancore.errors import ShapeError
 
 # The axes of each array, by kernel and parameter, in the letters of the contract. N+1: one more
@@ -141,9 +141,9 @@ class _Call:
         if not hasattr(x, "dtype") or not hasattr(x, "flags"):
             self._fail(name, "an array", type(x).__name__)
         first = self.arrays[0][1]
-        here, there = (array_module(array).__name__ for array in (first, x))
+        here, there = device_of(first), device_of(x)
         if here != there:
-            self._fail(name, f"an array of {here}", f"one of {there}")
+            self._fail(name, f"an array on {here}", f"one on {there}")
         integers = self._integers(name)
         floats = first.dtype.name if first.dtype.name in ("float32", "float64") else "float32"
         wanted = integers[0] if integers else (floats,)

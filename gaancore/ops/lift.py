@@ -13,7 +13,8 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec
 
-from gaancore.array import Array
+from gaancore.array import Array, on_device_of
+from gaancore.ops.checks import expect_one_device
 from gaancore.tensor import Backward, Node, Tensor, c_order, recording
 
 P = ParamSpec("P")
@@ -24,6 +25,8 @@ def primitive(function: Callable[P, tuple[Array, Backward]]) -> Callable[P, Tens
     """Lift `function(*arrays, **static) -> (out, backward)` to Tensors.
 
     Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.
+    They and the block of an op live on one device, where the op allocates and launches: DeviceError
+    names one that does not.
 
     An op with a keyword `needed`, whose default is never used, is told for each argument whether
     its gradient will be used, such as a weight's, or not, such as that of the data. It may then
@@ -66,11 +69,13 @@ def _lift(function: Callable[..., Any], returns: Any) -> Callable[..., Any]:
 
     @wraps(function)
     def op(*args: Any, **static: Any) -> Any:
-        data = [c_order((a if isinstance(a, Tensor) else Tensor(a)).data) for a in args]
+        data = [(a if isinstance(a, Tensor) else Tensor(a)).data for a in args]
         inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
         if is_told:
             static["needed"] = tuple(node is not None for node in inputs)
-        out, backward = function(*data, **static)
+        expect_one_device(function.__name__, data, static.get("block"))
+        with on_device_of(data[0]):
+            out, backward = function(*map(c_order, data), **static)
         results = [Tensor(part) for part in out] if isinstance(out, list) else [Tensor(out)]
         if recording.get() and any(node is not None for node in inputs):
             if isinstance(out, list):

@@ -5,8 +5,9 @@ The text of a .cu file is compiled by g++ or clang++, together with the words of
 get wrong (see checks.cpp); every launch checks its arguments the way the launch on a GPU should
 have been made.
 
-`contract` builds fuse multiplications and additions wherever a GPU's compiler may. Not modelled:
-the GPU's memory model, coalescing, bank conflicts, occupancy, register limits; races are seen on executed paths only; and the compiler accepts
+`contract` builds fuse multiplications and additions wherever a GPU's compiler may.
+
+Not modelled: the GPU's memory model, coalescing, bank conflicts, occupancy, register limits; races are seen on executed paths only; and the compiler accepts
 host functions in device code. The compile test beside it covers the last.
 """
 
@@ -276,9 +277,7 @@ class EmulatedKernel:
         message = ctypes.create_string_buffer(1000)
         module = self.module
         compiler = module.compiler or compilers()[0]
-        library = _library(
-            compiler, module.code, module.checked, module.contract, module.portable
-        )
+        library = _library(compiler, module.code, module.checked, module.contract, module.portable)
         failed = library.gpu_launch(
             ctypes.cast(getattr(library, f"gpu_run_{self.name}"), ctypes.c_void_p),
             addresses,

@@ -1,9 +1,10 @@
-"""cupy.cuda without a GPU: its one device, streams and events. See device.py.
+"""cupy.cuda without a GPU: its devices, streams and events. See device.py.
 
 A stream of its own copies late, as on a GPU: what is uploaded on one holds 0xFF bytes until
 somebody waits for an event that was recorded behind the copy.
 """
 
+import threading
 from collections import deque
 from typing import NamedTuple
 
@@ -70,17 +71,26 @@ class OutOfMemoryError(MemoryError):
 OutOfMemoryError.__module__ = "cupy.cuda.memory"
 
 
+class _Current(threading.local):
+    number = 0  # of the device where a thread allocates and launches
+
+
+current = _Current()
+
+
 class Device:
-    """The only one there is: number 0."""
+    """One of several; a thread begins with number 0."""
 
     def __init__(self, device: int) -> None:
         self.id = device
 
     def use(self) -> None:
-        assert self.id == 0
+        current.number = self.id
 
     def __enter__(self) -> "Device":
+        self._before = current.number
         self.use()
         return self
 
-    def __exit__(self, *raised: object) -> None: ...
+    def __exit__(self, *raised: object) -> None:
+        current.number = self._before

@@ -197,7 +197,7 @@ def test_the_environment_decides_once(value, checks):
         environment["GAANCORE_CHECK"] = value
     script = (
         "from gaancore.kernels import cpu, cuda\n"
-        "print([hasattr(b.edge_dot, '__wrapped__') for b in (cpu, cuda)])"
+        "print([hasattr(k, '__wrapped__') for k in (cpu.edge_dot, cuda.edge_dot.__wrapped__)])"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

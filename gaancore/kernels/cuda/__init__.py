@@ -18,6 +18,7 @@ from gaancore.kernels.cuda.elementwise import (
     scale_heads_backward,
     scale_heads_forward,
 )
+from gaancore.kernels.cuda.launcher import run_where_arrays_live
 from gaancore.kernels.cuda.linear import linear_backward, linear_forward, matmul
 from gaancore.kernels.cuda.losses import bce_with_logits, softmax_cross_entropy
 from gaancore.kernels.cuda.pools import (
@@ -63,3 +64,4 @@ __all__ = [
     "softmax_cross_entropy",
 ]
 check_if_asked(globals(), __all__)
+run_where_arrays_live(globals(), __all__)

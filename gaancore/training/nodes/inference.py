@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from gaancore.array import Array, array_module, device_of, to_device, to_numpy
+from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
 from gaancore.data.nodes.features import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
@@ -32,7 +32,7 @@ def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) ->
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
     layer, and some 16 + 4 K bytes for each edge of a chunk.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):
             return to_numpy(_of_features(model, features, nodes, device_of(model.head.bias.data)))
         h = _hidden(model, graph, features, nodes, model.num_layers)
@@ -47,7 +47,7 @@ def infer_hidden(
     Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
     the logits from the last one.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         return to_numpy(_hidden(model, graph, features, nodes, layer))
 
 
