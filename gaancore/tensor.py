@@ -23,6 +23,7 @@ from gaancore.array import Array, array_module, on_device_of
 from gaancore.errors import ShapeError
 
 Backward = Callable[[Array], tuple[Array | None, ...]]
+Totals = list["Array | None"]  # for each input what its gradient adds up in, if that is there
 Operator = Callable[["Tensor", "Tensor | Array | float"], "Tensor"]
 
 _counter = itertools.count()
@@ -59,6 +60,21 @@ class Node:
     backward: Backward | None
     leaf: "weakref.ref[Tensor] | None" = None
     index: int = field(default_factory=_counter.__next__, init=False)
+
+
+class Adding:
+    """A closure that adds gradients up itself, where a product can: `backward(grad, totals)`.
+
+    It returns, for each input, the total that it has added to, or an array of its own.
+    """
+
+    __slots__ = ("backward",)
+
+    def __init__(self, backward: Callable[[Array, Totals], tuple[Array | None, ...]]) -> None:
+        self.backward = backward
+
+    def __call__(self, grad: Array) -> tuple[Array | None, ...]:
+        raise TypeError("an Adding closure is also given the totals")
 
 
 class Tensor:
@@ -176,12 +192,22 @@ def _walk(root: Node, grad: Array) -> None:
             raise RuntimeError("backward: this part of the tape was already used and freed")
         inputs, backward = node.inputs, node.backward
         node.inputs, node.backward = (), None
-        for parent, piece in zip(inputs, backward(grad), strict=True):
+        adding = isinstance(backward, Adding)
+        if isinstance(backward, Adding):
+            totals = [grads[p] if p is not None and p in summed else None for p in inputs]
+            pieces = backward.backward(grad, totals)
+        else:
+            pieces = backward(grad)
+        for parent, piece in zip(inputs, pieces, strict=True):
             if parent is None or piece is None:
                 continue
             if parent not in grads:
                 grads[parent] = piece
                 heappush(queue, (-parent.index, parent))
+                if adding:
+                    summed.add(parent)
+            elif adding and piece is grads[parent]:
+                continue  # it is in there
             elif parent in summed:
                 grads[parent] += piece
             else:

@@ -221,6 +221,22 @@ CHECKS: dict[str, Check] = {
         lambda x: plain.edge_max(x.features, x.edges, x.projection_to_features, BLOCK),
     ),
     "edge_max_backward": (_edge_max_backward, _plain_edge_max_backward),
+    "sigmoid_forward": (
+        lambda k, x: (k.sigmoid_forward(x.features),),
+        lambda x: (1 / (1 + np.exp(-x.features)),),
+    ),
+    "sigmoid_backward": (
+        lambda k, x: (k.sigmoid_backward(x.scores, x.weights),),
+        lambda x: (x.scores * x.weights * (1 - x.weights),),
+    ),
+    "join_columns": (
+        lambda k, x: (k.join_columns((x.features, x.gates, x.features)),),
+        lambda x: (np.concatenate((x.features, x.gates, x.features), axis=1),),
+    ),
+    "split_columns": (
+        lambda k, x: k.split_columns(x.features, (F - K, K)),
+        lambda x: (x.features[:, :-K], x.features[:, -K:]),
+    ),
     "scale_heads_forward": (
         lambda k, x: (k.scale_heads_forward(x.values, x.gates),),
         lambda x: (x.values * x.gates[:, :, None],),

@@ -47,6 +47,8 @@ edge_max_forward(values (S,F), edges (E,B), projection (B,F), indptr, indices)
     0 on, is the first that has it; -1 if there is none
 edge_max_backward(grad (N,F), places, edges, projection, needed, indptr, indices, t_indptr,
                   t_indices, t_edge_ids) -> grad_values, grad_projection, grad_edges
+sigmoid_forward(x) -> 1 / (1 + exp(-x))
+sigmoid_backward(grad, out) -> grad * out * (1 - out)
 scale_heads_forward(heads (N,K,D), gates (N,K)) -> heads * gates, each head by its own number
 scale_heads_backward(grad (N,K,D), heads, gates) -> grad_heads (N,K,D), grad_gates (N,K)
 gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h (all (N,D)), slope) -> out (N,D), saved
@@ -55,8 +57,13 @@ gru_update_backward(grad (N,D), h_c, h, saved, slope)
     -> grads of x_u (and h_u), of x_r (and h_r), of x_c, of h_c, of h
 linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
     parts: a tuple of (N,F_1), (N,F_2), ... which side by side are x (N,F); never copied together
-linear_backward(grad (N,G), out, parts, weight, slope, needed) -> grad_parts, grad_weight, grad_bias
+linear_backward(grad (N,G), out, parts, weight, slope, needed, totals=())
+    -> grad_parts, grad_weight, grad_bias
     needed: whether the gradient of each part is; if not, it is None, and its product is not made
+    totals: for each part, then weight and bias, an array that the gradient is added to and that is
+    returned, or None; () for None throughout
+join_columns(parts) -> (N, sum of F_p): a tuple of (N,F_1), (N,F_2), ... side by side
+split_columns(x (N,F), widths) -> a tuple of (N,F_p), as wide as `widths` say: its adjoint
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
 bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64; on a CUDA device a
     0-d array, for reading the number would wait for it), grad of the sum
@@ -132,6 +139,15 @@ and source 2 have none.
 [[0.0, 2.0], [4.0, 4.0], [0.0, 0.0]]
 [[11.0, 14.0]]
 [[-18.0], [1.0], [-33.0]]
+>>> out = kernels.sigmoid_forward(np.log([1.0, 3]))
+>>> show(out, kernels.sigmoid_backward(np.array([8.0, 16]), out))
+[0.5, 0.75]
+[2.0, 3.0]
+>>> both = kernels.join_columns((x, np.ones((3, 1))))
+>>> show(both, *kernels.split_columns(both, (1, 2)))
+[[1.0, 2.0, 1.0], [3.0, 4.0, 1.0], [5.0, 6.0, 1.0]]
+[[1.0], [3.0], [5.0]]
+[[2.0, 1.0], [4.0, 1.0], [6.0, 1.0]]
 >>> gates = np.array([[0.5], [1], [0]])
 >>> show(kernels.scale_heads_forward(values, gates))
 [[[0.5, 1.0]], [[3.0, 4.0]], [[0.0, 0.0]]]

@@ -61,6 +61,10 @@ AXES = {
     "gru_update_backward": dict.fromkeys(("grad", "h_c", "h", "saved"), "N D"),
     "linear_forward": {"parts": "N +F", "weight": "F G", "bias": "G"},
     "linear_backward": {"grad": "N G", "out": "N G", "parts": "N +F", "weight": "F G"},
+    "sigmoid_forward": {"x": "..."},
+    "sigmoid_backward": dict.fromkeys(("grad", "out"), "..."),
+    "join_columns": {"parts": "N +F"},
+    "split_columns": {"x": "N F"},
     "dropout": {"x": "..."},
     "bce_with_logits": {"logits": "N C", "targets": "N C"},
     "softmax_cross_entropy": {"logits": "N C", "targets": "N"},
@@ -175,7 +179,7 @@ class _Call:
         if x.shape != expected:
             self._fail(name, f"{expected}", x.shape)
         for letter, total in self.sums.items():
-            if total != self.sizes[letter]:
+            if total != self.sizes.get(letter, total):
                 self._fail(name, f"parts of {self.sizes[letter]} columns", f"{total} columns")
 
     def _size(self, word: str, found: int) -> int:

@@ -4,7 +4,7 @@ from gaancore.array import Array
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tensor import Adding, Backward, Totals
 
 
 @primitive
@@ -58,9 +58,9 @@ def linear(
     out = kernels.linear_forward(tuple(parts), weight, bias, slope)
     kept = None if slope == 1 else out  # without an activation it does not matter what came out
 
-    def backward(grad: Array) -> tuple[Array | None, ...]:
+    def backward(grad: Array, totals: Totals) -> tuple[Array | None, ...]:
         given = (grad, grad if kept is None else kept, tuple(parts), weight, slope)
-        grad_parts, grad_weight, grad_bias = kernels.linear_backward(*given, needed[:-2])
-        return *grad_parts, grad_weight, grad_bias
+        grads = kernels.linear_backward(*given, needed[:-2], tuple(totals))
+        return *grads[0], grads[1], grads[2]
 
-    return out, backward
+    return out, Adding(backward)

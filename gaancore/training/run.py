@@ -14,7 +14,7 @@ from typing import Any
 
 from gaancore.array import Array
 from gaancore.errors import SettingsError, TrainingError
-from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
+from gaancore.optim import Adam, PlateauSchedule
 from gaancore.system.disk import write_json
 from gaancore.system.process import peak_rss_mb, rss_mb
 from gaancore.system.versions import versions
@@ -144,7 +144,7 @@ class Run(ABC):
         losses = self.gradients.of(learn, batch.parts)
         batches.prepare()
         loss = sum(float(part) for part in losses)  # a GPU is waited for here
-        clip_grad_norm(self.model.named_parameters(), self.settings.clip_norm)
+        self.optimizer.clip(self.settings.clip_norm)()
         if not math.isfinite(loss):
             raise TrainingError(f"the loss is {loss}; lower the learning rate")
         self.optimizer.step()

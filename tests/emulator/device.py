@@ -114,7 +114,8 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
         return self._moved("take", np.asarray(self._array[_inside(slices)]))
 
     def __setitem__(self, slices: Any, value: Any) -> None:
-        count("set")
+        if self._array[_inside(slices)].size:
+            count("set")
         _inside(self)[_inside(slices)] = _inside(value)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
@@ -123,8 +124,10 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             return NotImplemented
-        count(ufunc.__name__)
-        return _outside(ufunc(*map(_inside, inputs), **{k: _inside(v) for k, v in kwargs.items()}))
+        result = ufunc(*map(_inside, inputs), **{k: _inside(v) for k, v in kwargs.items()})
+        if result.size:
+            count(ufunc.__name__)
+        return _outside(result)
 
 
 ndarray.__module__ = "cupy"
@@ -194,11 +197,14 @@ class EmulatedCupy(ModuleType):
 
     ndarray = ndarray
 
-    def __init__(self, memory: int = 2**40, devices: int = 1, idle: bool = False, **mode: Any) -> None:
+    def __init__(
+        self, memory: int = 2**40, devices: int = 1, idle: bool = False, **mode: Any
+    ) -> None:
         super().__init__("cupy")
         self._memory, self._idle, self._mode = memory, idle, mode
         for name, parameters in FUNCTIONS.items():
             setattr(self, name, _function(name, parameters))
+        self.cublas = SimpleNamespace(gemm=_gemm)
         self.cuda = SimpleNamespace(
             Device=Device,
             Event=Event,
@@ -251,13 +257,28 @@ class EmulatedCupy(ModuleType):
         return SimpleNamespace(get_function=get_function)
 
 
+def _gemm(
+    transa: str, transb: str, a: ndarray, b: ndarray, out: ndarray, beta: float = 0.0
+) -> ndarray:
+    """out = a @ b + beta * out. Each is contiguous, or the transposed view of one that is."""
+    count("gemm")
+    flags = [x.flags for x in (a, b)]
+    assert (transa, transb) == ("N", "N")
+    assert all(f.c_contiguous or f.f_contiguous for f in flags), "cuBLAS would be given a copy"
+    assert out.flags.c_contiguous
+    target = _inside(out)
+    target[...] = _inside(a) @ _inside(b) + target.dtype.type(beta) * target
+    mark_written(target)
+    return out
+
+
 def _launches(name: str, first: Any = None, *rest: Any) -> int:
     """How many a call of CuPy's function makes: views none, joining one for each array. Of more
     than 8, one for all and 3 copies of tables that say where they are."""
     if name == "broadcast_to" or (name == "ascontiguousarray" and first.flags.c_contiguous):
         return 0
     if name in ("concatenate", "stack"):
-        return len(first) if len(first) <= 8 else 4
+        return sum(x.size > 0 for x in first) if len(first) <= 8 else 4
     return 1
 
 

@@ -2,6 +2,7 @@
 
 from gaancore.kernels.arguments import check_if_asked
 from gaancore.kernels.cpu.attention import attention_backward, attention_forward
+from gaancore.kernels.cpu.columns import join_columns, split_columns
 from gaancore.kernels.cpu.edges import (
     edge_max_backward,
     edge_max_forward,
@@ -17,6 +18,8 @@ from gaancore.kernels.cpu.elementwise import (
     gru_update_forward,
     scale_heads_backward,
     scale_heads_forward,
+    sigmoid_backward,
+    sigmoid_forward,
 )
 from gaancore.kernels.cpu.linear import linear_backward, linear_forward, matmul
 from gaancore.kernels.cpu.losses import bce_with_logits, softmax_cross_entropy
@@ -48,6 +51,7 @@ __all__ = [
     "feature_sum",
     "gru_update_backward",
     "gru_update_forward",
+    "join_columns",
     "linear_backward",
     "linear_forward",
     "matmul",
@@ -60,6 +64,9 @@ __all__ = [
     "segment_softmax_backward",
     "segment_softmax_forward",
     "segment_weighted_sum",
+    "sigmoid_backward",
+    "sigmoid_forward",
     "softmax_cross_entropy",
+    "split_columns",
 ]
 check_if_asked(globals(), __all__)

@@ -8,6 +8,8 @@ Numba's np.dot calls SciPy's BLAS without holding the interpreter's lock: from P
 would wait for each other between any two pieces.
 """
 
+from itertools import zip_longest
+
 import numpy as np
 
 from gaancore.system import threads
@@ -104,6 +106,7 @@ def linear_backward(
     weight: np.ndarray,
     slope: float,
     needed: tuple[bool, ...],
+    totals: tuple[np.ndarray | None, ...] = (),
 ) -> tuple[tuple[np.ndarray | None, ...], np.ndarray, np.ndarray]:
     height = _row_piece(grad.shape[0])
     pieces = -(-grad.shape[0] // height)
@@ -120,9 +123,12 @@ def linear_backward(
     asked_for = tuple(
         part if wanted else None for part, wanted in zip(grad_parts, needed, strict=True)
     )
-    if pieces == 1:
-        return asked_for, grad_weights[0], grad_biases[0]
-    return asked_for, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
+    sums = [x[0] if pieces == 1 else x.sum(axis=0) for x in (grad_weights, grad_biases)]
+    *grads, grad_weight, grad_bias = (
+        grad if total is None or grad is None else np.add(total, grad, out=total)
+        for grad, total in zip_longest((*asked_for, *sums), totals)
+    )
+    return tuple(grads), grad_weight, grad_bias
 
 
 @jit
