@@ -4,9 +4,12 @@ This is the only file that imports cupy, and it does so only when a CUDA device 
 device is `cpu` or `cuda:N`. The type of an array alone says where it lives, never a global setting.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import accumulate
 from types import ModuleType
 from typing import Any
 
@@ -56,6 +59,58 @@ def to_device(x: Array, device: str) -> Array:
 
     with cupy.cuda.Device(_number(device)):
         return cupy.asarray(x, order="C")
+
+
+def to_host_later(x: Array) -> Callable[[], np.ndarray]:
+    """Copy `x` behind what was launched so far; what is returned gives the copy.
+
+    It waits for the copy, but not for anything that was launched after this call.
+    """
+    if array_module(x) is np:
+        return lambda: x
+    import cupy
+
+    with x.device:
+        there = np.frombuffer(cupy.cuda.alloc_pinned_memory(x.nbytes), x.dtype, x.size)
+        copy = there.reshape(x.shape)
+        x.get(out=copy, blocking=False)
+        made = cupy.cuda.get_current_stream().record()
+
+    def read() -> np.ndarray:
+        made.synchronize()
+        return copy
+
+    return read
+
+
+def to_device_together(arrays: Sequence[np.ndarray], device: str) -> list[Array]:
+    """Small arrays on `device` as views of one, in one copy, each from a 16-byte address on."""
+    if device == "cpu":
+        return list(arrays)
+    starts = list(accumulate((-(-x.nbytes // 16) * 16 for x in arrays), initial=0))
+    packed = np.zeros(starts[-1], np.uint8)
+    for x, start in zip(arrays, starts, strict=False):
+        packed[start : start + x.nbytes] = np.ascontiguousarray(x).reshape(-1).view(np.uint8)
+    there = to_device(packed, device)
+    return [
+        there[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+        for x, start in zip(arrays, starts, strict=False)
+    ]
+
+
+_longest: dict[int, int] = {}  # by the id of offsets on a device
+
+
+def note_longest_row(indptr: Array, longest: int) -> None:
+    """Remember of offsets on a device what is known on the host: the most edges of a row."""
+    if array_module(indptr) is not np:
+        _longest[id(indptr)] = longest
+        weakref.finalize(indptr, _longest.pop, id(indptr), None)
+
+
+def longest_row(indptr: Array) -> float:
+    """The most edges of a row, infinity where nobody has noted it."""
+    return _longest.get(id(indptr), math.inf)
 
 
 class Uploads:

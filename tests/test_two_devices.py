@@ -64,9 +64,9 @@ def test_an_op_refuses_what_is_on_another_device_in_one_line(cupy, elsewhere):
         match=f"^add: argument 2: expected on cuda:1 as the first argument, got on {elsewhere}; ",
     ):
         x + other
-    with pytest.raises(DeviceError, match="^segment_mean: block: expected on cuda:1"):
+    with pytest.raises(DeviceError, match=r"^segment_mean: block: expected on cuda:1"):
         segment_mean(x, block=BLOCK.to(elsewhere))
-    with pytest.raises(DeviceError, match=f"^segment_mean: block: expected on {elsewhere}"):
+    with pytest.raises(DeviceError, match=rf"^segment_mean: block: expected on {elsewhere}"):
         segment_mean(other, block=BLOCK.to("cuda:1"))
 
 

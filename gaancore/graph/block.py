@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaancore.array import device_of, to_device
+from gaancore.array import device_of, note_longest_row, to_device, to_device_together
 from gaancore.errors import GraphError
 from gaancore.graph.checks import (
     columns,
@@ -158,8 +158,10 @@ class Block:
     def transpose(self) -> Transpose:
         """The same edges grouped by source (a stable counting sort, done on first use)."""
         if self._host is not None:
-            device = device_of(self.indptr)
-            return Transpose(*(to_device(x, device) for x in self._host.transpose))
+            transposed = self._host.transpose
+            there = Transpose(*to_device_together(transposed, device_of(self.indptr)))
+            note_longest_row(there.indptr, _longest(transposed.indptr))
+            return there
         indptr, edge_ids = counting_sort(self.indices, self.num_src)
         rows = np.repeat(np.arange(self.num_dst, dtype=np.int32), np.diff(self.indptr))
         return Transpose(read_only(indptr), read_only(rows[edge_ids]), read_only(edge_ids))
@@ -175,11 +177,15 @@ class Block:
             return host
         there = copy.copy(host)
         there._host = host
-        there.indptr, there.indices = (to_device(x, device) for x in (host.indptr, host.indices))
+        transposed = vars(there).pop("transpose", None)
+        arrays = [host.indptr, host.indices, *(transposed or ())]
+        there.indptr, there.indices, *moved = to_device_together(arrays, device)
+        note_longest_row(there.indptr, _longest(host.indptr))
+        if transposed is not None:
+            there.transpose = Transpose(*moved)
+            note_longest_row(there.transpose.indptr, _longest(transposed.indptr))
         if host.edge_attr is not None:
             there.edge_attr = to_device(host.edge_attr, device)
-        if vars(there).pop("transpose", None) is not None:
-            _ = there.transpose
         return there
 
     def __repr__(self) -> str:
@@ -189,3 +195,8 @@ class Block:
 def _expect_countable(num_src: int) -> None:
     if num_src > MAX_SOURCES:
         raise GraphError(f"Block: {num_src} sources are more than 2^31 - 1; take fewer seeds")
+
+
+def _longest(indptr: np.ndarray) -> int:
+    """The most edges of a row."""
+    return int(np.diff(indptr).max(initial=0))

@@ -7,8 +7,8 @@ import numpy as np
 
 from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
 from gaancore.kernels import kernels_for
-from gaancore.optim.flat import FlatGrads, flat_on_cuda, not_finite
 from gaancore.nn.module import Parameter
+from gaancore.optim.flat import FlatGrads, flat_on_cuda, not_finite
 
 NamedParameters = Iterable[tuple[str, Parameter]]
 
@@ -109,7 +109,8 @@ class Adam:
         for name in self.parameters:
             for moment, key in ((self.moment1, "moment1"), (self.moment2, "moment2")):
                 mine = moment[name]
-                mine[...] = to_device(state[f"{key}.{name}"], device_of(mine))
+                with on_device_of(mine):
+                    mine[...] = to_device(state[f"{key}.{name}"], device_of(mine))
 
 
 def clip_grad_norm(parameters: NamedParameters, max_norm: float) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array, array_module, on_device_of, to_numpy
+from gaancore.array import Array, array_module, on_device_of, to_host_later, to_numpy
 from gaancore.errors import TrainingError
 from gaancore.nn.module import Parameter
 
@@ -101,10 +101,10 @@ class FlatGrads:
 
         if self.data is None:
             return lambda: 0.0
-        norm = clip_to_norm(self.data, max_norm)
+        norm = to_host_later(clip_to_norm(self.data, max_norm))
 
         def read() -> float:
-            found = float(norm)
+            found = float(norm())
             if not math.isfinite(found):
                 raise not_finite(
                     next(n for n, x in self.apart.items() if not np.isfinite(to_numpy(x)).all())

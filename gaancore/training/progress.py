@@ -1,8 +1,14 @@
 """How far a run is, what it reports, and how it is asked to stop."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import numpy as np
+
+from gaancore.errors import TrainingError
 
 
 @dataclass
@@ -26,6 +32,42 @@ class Watcher:
     on_step: Callable[[dict[str, Any]], None] = lambda facts: None
     on_validation: Callable[[dict[str, Any]], None] = lambda line: None
     stop_requested: Callable[[], bool] = lambda: False
+
+
+class Taken(NamedTuple):
+    """A step whose work a device has: what is found in it may be known later.
+
+    where   : its place in the run. step, epoch: counted from 1.
+    losses  : what gives the loss of each piece. norm: what gives that of the gradient.
+    targets : how many they are over. Without any there is nothing to learn from.
+    """
+
+    where: str
+    step: int
+    epoch: int
+    losses: Sequence[Callable[[], np.ndarray]]
+    norm: Callable[[], float]
+    targets: int
+
+    def loss(self) -> float:
+        """The mean loss; waits for the device. Raises TrainingError if it, or a gradient, is not
+        finite.
+        """
+        with naming(self.where):
+            loss = sum(float(part()) for part in self.losses)
+            self.norm()
+            if not math.isfinite(loss):
+                raise TrainingError(f"the loss is {loss}; lower the learning rate")
+            return loss
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Begin a TrainingError from inside with the place in the run."""
+    try:
+        yield
+    except TrainingError as error:
+        raise TrainingError(f"{where}: {error}") from None
 
 
 class Validation(NamedTuple):

@@ -4,16 +4,13 @@ Everything random is drawn from (run seed, purpose, epoch, step), so the state o
 weights, Adam's moments and a few numbers; a run that is killed and resumed ends with the same bits.
 """
 
-import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
-from gaancore.array import Array
-from gaancore.errors import SettingsError, TrainingError
+from gaancore.array import Array, to_host_later
+from gaancore.errors import SettingsError
 from gaancore.optim import Adam, PlateauSchedule
 from gaancore.system.disk import write_json
 from gaancore.system.process import peak_rss_mb, rss_mb
@@ -27,7 +24,7 @@ from gaancore.training.checkpoint import (
 )
 from gaancore.training.pieces import Gradients
 from gaancore.training.prefetch import Fetch
-from gaancore.training.progress import Progress, RunInterrupt, Validation, Watcher
+from gaancore.training.progress import Progress, RunInterrupt, Taken, Validation, Watcher, naming
 from gaancore.training.record import SCHEMA, Record
 from gaancore.training.run_folder import RunFolder, remembered
 
@@ -66,6 +63,7 @@ class Run(ABC):
         self.gradients = Gradients(model, device)
         self.progress = Progress()
         self.watcher = Watcher()
+        self._late: Taken | None = None  # the step that a GPU is at
 
     dataset: Any  # what is learned from
     notes: tuple[str, ...] = ()  # what the user should know before it begins, a line each
@@ -113,26 +111,32 @@ class Run(ABC):
         with self.folder.held(), self.fetch() as batches:
             while not self._finished():
                 clock = time.perf_counter()
-                epoch, step = divmod(self.progress.step, self.steps_per_epoch)
-                with _naming(f"epoch {epoch + 1}, step {step + 1} of {self.steps_per_epoch}"):
-                    loss, count = self._step(batches)
-                self._account(epoch, loss, count, time.perf_counter() - clock)
+                self._account(self._step(batches))
+                seconds = time.perf_counter() - clock
+                self.progress.training_seconds += seconds
+                self.progress.seconds += seconds
                 if self._validation_is_due():
+                    self._settle()
                     self._validate(batches)
                 if self.watcher.stop_requested() and not self._finished():
+                    self._settle()
                     self._save_last()
                     raise RunInterrupt
             return self._write_record()
 
-    def _step(self, batches: Fetch[Any]) -> tuple[float, int]:
-        """Fetch, forward, loss, backward, clip, step; returns the mean loss and the number of
-        targets that it is over. Without targets there is nothing to learn from: 0 and 0.
+    def _step(self, batches: Fetch[Any]) -> Taken:
+        """Fetch, forward, loss, backward, clip, step. A GPU is not waited for; a CPU raises
+        TrainingError before it moves a weight.
         """
+        p = self.progress
+        epoch, number = divmod(p.step, self.steps_per_epoch)
+        where = f"epoch {epoch + 1}, step {number + 1} of {self.steps_per_epoch}"
         self.optimizer.lr = self.rate()
-        batch = next(batches)
-        self.progress.edges += batch.edges
+        with naming(where):
+            batch = next(batches)
+        p.edges += batch.edges
         if not batch.count:
-            return 0.0, 0
+            return Taken(where, p.step + 1, epoch + 1, (), lambda: 0.0, 0)
 
         def learn(model: Any, part: Any) -> Array:
             outputs = self.forward(model, batch, part)
@@ -141,25 +145,38 @@ class Run(ABC):
             return loss.data
 
         self.model.zero_grad()
-        losses = self.gradients.of(learn, batch.parts)
-        batches.prepare()
-        loss = sum(float(part) for part in losses)  # a GPU is waited for here
-        self.optimizer.clip(self.settings.clip_norm)()
-        if not math.isfinite(loss):
-            raise TrainingError(f"the loss is {loss}; lower the learning rate")
+        with naming(where):
+            losses = [to_host_later(part) for part in self.gradients.of(learn, batch.parts)]
+            batches.prepare()
+            norm = self.optimizer.clip(self.settings.clip_norm)
+        taken = Taken(where, p.step + 1, epoch + 1, losses, norm, batch.count)
+        if self.device == "cpu":
+            taken.loss()
         self.optimizer.step()
-        return loss, batch.count
+        return taken
 
-    def _account(self, epoch: int, loss: float, count: int, seconds: float) -> None:
-        """Note what a step did."""
-        p = self.progress
-        p.step += 1
-        p.training_seconds += seconds
-        p.seconds += seconds
-        p.empty_steps += not count
-        p.loss_sum += loss * count  # each target weighs the same, in short batches too
-        p.loss_count += count
-        self.watcher.on_step({"step": p.step, "epoch": epoch + 1, "loss": loss})
+    def _account(self, taken: Taken) -> None:
+        """Count a step, and note what it did: on a GPU one step late, while it is at the next."""
+        self.progress.step += 1
+        if self.device == "cpu":
+            self._note(taken)
+            return
+        before, self._late = self._late, taken
+        if before:
+            self._note(before)
+
+    def _settle(self) -> None:
+        """Wait until all is noted."""
+        before, self._late = self._late, None
+        if before:
+            self._note(before)
+
+    def _note(self, taken: Taken) -> None:
+        loss, p = taken.loss(), self.progress
+        p.empty_steps += not taken.targets
+        p.loss_sum += loss * taken.targets  # each target weighs the same, in short batches too
+        p.loss_count += taken.targets
+        self.watcher.on_step({"step": taken.step, "epoch": taken.epoch, "loss": loss})
 
     def start(self, *, alone: bool = False) -> None:
         """Make the folder of a new run; `alone`: one that was not there."""
@@ -217,7 +234,7 @@ class Run(ABC):
     def _validate(self, batches: Fetch[Any]) -> None:
         clock = time.perf_counter()
         p = self.progress
-        with _naming(f"validation after step {p.step}"):
+        with naming(f"validation after step {p.step}"):
             found = self.validate()
         best = self.schedule.update(found.score) or not p.best_step
         p.seconds += time.perf_counter() - clock
@@ -289,12 +306,3 @@ class Run(ABC):
         }
         write_json(self.folder.record_file, record)
         return record
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """Begin a TrainingError from inside with the place in the run."""
-    try:
-        yield
-    except TrainingError as error:
-        raise TrainingError(f"{where}: {error}") from None

@@ -9,7 +9,6 @@ from on_device import OnDevice
 
 from gaancore.array import cuda_problem
 
-
 ROUNDED_AS_ON_A_GPU = [pytest.param(mode, marks=pytest.mark.slow) for mode in CONTRACTED]
 ON_A_GPU = pytest.param("gpu", marks=pytest.mark.gpu)
 

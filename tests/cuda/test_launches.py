@@ -4,17 +4,14 @@ Nothing is executed: only the number of calls counts, and it does not depend on 
 """
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from emulator.calls import counting
 from emulator.device import EmulatedCupy
 from small_run import small_dataset
 from small_traffic_run import small_roads
 
-from gaancore.graph import CSRGraph
 from gaancore.tasks import task_named
 from gaancore.training.run_folder import RunFolder
 

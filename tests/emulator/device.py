@@ -60,9 +60,13 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
         address = (self._array.ctypes.data, False)
         return {"shape": self.shape, "typestr": self.dtype.str, "data": address, "version": 3}
 
-    def get(self) -> np.ndarray:
+    def get(self, out: np.ndarray | None = None, blocking: bool = True) -> np.ndarray:
         count("download")
-        return copied(self._array)
+        if blocking:
+            return copied(self._array)
+        assert isinstance(out, np.ndarray)
+        Stream.current.copy_later(out, self._array)
+        return out
 
     def astype(self, dtype: Any, copy: bool = True) -> "ndarray":
         if copy or self.dtype != dtype:
@@ -74,6 +78,9 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
 
     def transpose(self, *axes: int) -> "ndarray":
         return self._view(self._array.transpose(*axes))
+
+    def view(self, dtype: Any) -> "ndarray":
+        return self._view(self._array.view(dtype))
 
     def ravel(self) -> "ndarray":
         return self._moved("ravel", self._array.ravel())
@@ -209,6 +216,7 @@ class EmulatedCupy(ModuleType):
             Device=Device,
             Event=Event,
             Stream=Stream,
+            alloc_pinned_memory=lambda mem_size: bytearray(b"\xff" * mem_size),
             get_current_stream=lambda: Stream.current,
             memory=SimpleNamespace(OutOfMemoryError=OutOfMemoryError),
             runtime=SimpleNamespace(

@@ -1,7 +1,8 @@
 """cupy.cuda without a GPU: its devices, streams and events. See device.py.
 
 A stream of its own copies late, as on a GPU: what is uploaded on one holds 0xFF bytes until
-somebody waits for an event that was recorded behind the copy.
+somebody waits for an event that was recorded behind the copy. So does what is downloaded into
+page-locked memory without waiting.
 """
 
 import threading
@@ -21,6 +22,9 @@ class Event(NamedTuple):
 
     stream: "Stream"
     copies: int
+
+    def synchronize(self) -> None:
+        self.stream._copy(self.copies)
 
 
 class Stream:
@@ -50,9 +54,12 @@ class Stream:
         if not self._late:
             return copied(source)
         target = np.full(source.nbytes, 0xFF, np.uint8).view(source.dtype).reshape(source.shape)
+        self.copy_later(target, source)
+        return target
+
+    def copy_later(self, target: np.ndarray, source: np.ndarray) -> None:
         self._waiting.append((target, source.copy()))
         self._sent += 1
-        return target
 
     def _copy(self, copies: int) -> None:
         while self._made < copies:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array, array_module, on_device_of
+from gaancore.array import Array, array_module, longest_row, on_device_of
 
 BLOCK = 256  # threads
 MAX_BLOCKS = 1 << 20
@@ -114,6 +114,8 @@ def power_of_two(n: int) -> int:
     return min(32, 1 << max(0, n - 1).bit_length())
 
 
-def num_slots(num_edges: int) -> int:
-    """Places for the pieces of rows that are cut, whatever the rows are (see segments.cuh)."""
-    return num_edges // PIECE
+def num_slots(indptr: Array, num_edges: int) -> int:
+    """Places for the pieces of rows that are cut (see segments.cuh): whatever the rows are, or none
+    where it is known that no row is so long.
+    """
+    return 0 if longest_row(indptr) <= PIECE else num_edges // PIECE

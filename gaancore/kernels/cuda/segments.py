@@ -36,7 +36,7 @@ def segment_softmax_backward(weights: Array, grad: Array, indptr: Array) -> Arra
 def _softmax_sizes(scores: Array, indptr: Array) -> tuple[int, int, tuple[Any, ...]]:
     """Threads, slots, (N, slots, K, heads, team): lanes for heads times an average row's edges."""
     (E, K), N = scores.shape, indptr.size - 1
-    slots, heads = num_slots(E), power_of_two(K)
+    slots, heads = num_slots(indptr, E), power_of_two(K)
     team = min(32, heads * power_of_two(-(-E // max(1, N))))
     threads = (N + slots) * -(-K // heads) * team
     return threads, slots, (i64(N), i64(slots), i32(K), i32(heads), i32(team))
@@ -67,7 +67,7 @@ def sum_over_rows(
     beside : what is walked together with the rows of `gathered`.
     """
     xp, dtype, sizes = array_module(gathered), gathered.dtype, sizes or gathered.shape[1:]
-    N, slots = indptr.size - 1, num_slots(num_edges)
+    N, slots = indptr.size - 1, num_slots(indptr, num_edges)
     per_row = math.prod(sizes)
     numbers, team, teams = share_out(gathered, *beside)
     out, partial = xp.empty((N, *sizes), dtype), xp.empty((slots, *sizes), dtype)
@@ -80,7 +80,7 @@ def sum_over_rows(
 
 
 def edge_dot(queries: Array, keys: Array, indptr: Array, indices: Array) -> Array:
-    (N, K, D), slots = queries.shape, num_slots(indices.size)
+    (N, K, D), slots = queries.shape, num_slots(indptr, indices.size)
     numbers, team, _ = share_out(queries, keys)
     out = array_module(keys).empty((indices.size, K), keys.dtype)
     args = (queries, keys, indptr, indices, i64(N), i64(slots), i32(K), i32(D), i32(team), out)
