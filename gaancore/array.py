@@ -219,6 +219,14 @@ def memory_shortage(error: MemoryError) -> str:
     return f"on the GPU: {error} {free:,} of {total:,} bytes are free"
 
 
+def memory_of(device: str) -> int:
+    """Bytes of memory that a CUDA device has."""
+    import cupy
+
+    with cupy.cuda.Device(_number(device)):
+        return cupy.cuda.runtime.memGetInfo()[1]
+
+
 def cuda_devices() -> list[dict[str, Any]]:
     """Name, compute capability and memory in bytes of each GPU, where cuda_problem finds none."""
     from cupy import cuda

@@ -70,7 +70,7 @@ class Adding:
 
     __slots__ = ("backward",)
 
-    def __init__(self, backward: Callable[[Array, Totals], tuple[Array | None, ...]]) -> None:
+    def __init__(self, backward: Callable[[Any, Totals], tuple[Array | None, ...]]) -> None:
         self.backward = backward
 
     def __call__(self, grad: Array) -> tuple[Array | None, ...]:

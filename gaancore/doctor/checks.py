@@ -127,6 +127,30 @@ def _linear_backward(kernels: Any, x: Given) -> Results:
     return *grad_parts, *grads
 
 
+def _layers(x: Given) -> tuple[Any, Any, tuple[float, float]]:
+    """Two layers that read `features`: one without an activation, one with."""
+    weights = (x.weight[:F].copy(), x.weight[:F, : G // 2].copy())
+    return weights, (x.bias, x.bias[: G // 2].copy()), (1.0, SLOPE)
+
+
+def _linear_each_backward(kernels: Any, x: Given) -> Results:
+    layers, grads = _layers(x), (x.outputs_grad, x.outputs_grad[:, : G // 2].copy())
+    outs, joined = kernels.linear_each_forward(x.features, *layers)
+    given = (grads, outs, x.features, layers[0], joined, layers[2], True, (None,) * 6)
+    grad_x, weights, biases = kernels.linear_each_backward(*given)
+    return sum(part for part in grad_x if part is not None), *weights, *biases
+
+
+def _plain_linear_each_backward(x: Given) -> Results:
+    grads = (x.outputs_grad, x.outputs_grad[:, : G // 2])
+    found = [
+        plain.leaky_linear_gradients(grad, (x.features,), *layer)
+        for grad, *layer in zip(grads, *_layers(x), strict=True)
+    ]
+    parts, weights, biases = zip(*found, strict=True)
+    return sum(parts), *weights, *biases
+
+
 def _gru_parts(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
     return x.x_u, x.x_r, x.x_c, x.h_u, x.h_r, x.h_c
 
@@ -255,6 +279,13 @@ CHECKS: dict[str, Check] = {
             x.outputs_grad, (x.features, x.gates), x.weight, x.bias, SLOPE
         ),
     ),
+    "linear_each_forward": (
+        lambda k, x: k.linear_each_forward(x.features, *_layers(x))[0],
+        lambda x: tuple(
+            plain.leaky_linear((x.features,), *layer) for layer in zip(*_layers(x), strict=True)
+        ),
+    ),
+    "linear_each_backward": (_linear_each_backward, _plain_linear_each_backward),
     "matmul": (
         lambda k, x: (k.matmul(x.outputs_grad, x.mixer),),
         lambda x: (x.outputs_grad @ x.mixer,),

@@ -62,6 +62,11 @@ linear_backward(grad (N,G), out, parts, weight, slope, needed, totals=())
     needed: whether the gradient of each part is; if not, it is None, and its product is not made
     totals: for each part, then weight and bias, an array that the gradient is added to and that is
     returned, or None; () for None throughout
+linear_each_forward(x (N,F), weights, biases, slopes) -> outs, joined: tuples of up to four layers
+    that read one input; joined is what the way back needs
+linear_each_backward(grads, outs, x, weights, joined, slopes, needed, totals)
+    -> grads of x, of the weights, of the biases: tuples; those of x add up to its gradient, and may
+    be None. totals: as many, for x, the weights and the biases; see linear_backward
 join_columns(parts) -> (N, sum of F_p): a tuple of (N,F_1), (N,F_2), ... side by side
 split_columns(x (N,F), widths) -> a tuple of (N,F_p), as wide as `widths` say: its adjoint
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
@@ -171,6 +176,18 @@ and source 2 have none.
 [[-5.0], [-11.0], [-17.0]]
 [[123.0], [156.0], [33.0]]
 [33.0]
+>>> layers = (weight[:2], weight[1:]), (np.array([1.0]), np.array([0.0])), (1.0, 0.1)
+>>> outs, joined = kernels.linear_each_forward(x, *layers)
+>>> back = (outs, outs, x, layers[0], joined, layers[2], True, (None,) * 6)
+>>> grads = kernels.linear_each_backward(*back)
+>>> show(*outs, sum(part for part in grads[0] if part is not None), *grads[1], *grads[2])
+[[6.0], [12.0], [18.0]]
+[[0.0], [2.0], [4.0]]
+[[6.0, 12.0], [16.0, 22.0], [26.0, 32.0]]
+[[132.0], [168.0]]
+[[26.0], [32.0]]
+[36.0]
+[6.0]
 >>> show(kernels.matmul(x, weight[:2]))
 [[5.0], [11.0], [17.0]]
 >>> show(kernels.dropout(np.ones((2, 4)), 0.5, 7))

@@ -63,6 +63,8 @@ AXES = {
     "linear_backward": {"grad": "N G", "out": "N G", "parts": "N +F", "weight": "F G"},
     "sigmoid_forward": {"x": "..."},
     "sigmoid_backward": dict.fromkeys(("grad", "out"), "..."),
+    "linear_each_forward": {"x": "N F"},
+    "linear_each_backward": {"x": "N F"},
     "join_columns": {"parts": "N +F"},
     "split_columns": {"x": "N F"},
     "dropout": {"x": "..."},

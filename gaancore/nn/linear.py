@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from gaancore.nn.module import Module, Parameter
-from gaancore.ops import beside, concat, linear, reshape
+from gaancore.ops import beside, concat, linear, linear_each, reshape
 from gaancore.tensor import Tensor
 
 SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
@@ -75,6 +75,13 @@ class Linear(Module):
         if hasattr(self, "edge_weight"):
             one.edge_weight = concat(self.edge_weight, *(other.edge_weight for other in others))
         return one
+
+
+def apply_each(layers: Sequence[Linear], x: Tensor) -> list[Tensor]:
+    """What each of up to four layers makes of one input, by `linear_each`."""
+    weights, biases = ([getattr(layer, name) for layer in layers] for name in ("weight", "bias"))
+    slopes = tuple(layer.slope for layer in layers)
+    return linear_each(*[x] * len(layers), *weights, *biases, slopes=slopes)
 
 
 def parts_of(x: Features) -> tuple[Tensor, ...]:

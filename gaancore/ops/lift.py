@@ -15,13 +15,13 @@ from typing import Any, ParamSpec
 
 from gaancore.array import Array, on_device_of
 from gaancore.ops.checks import expect_one_device
-from gaancore.tensor import Backward, Node, Tensor, c_order, recording
+from gaancore.tensor import Adding, Backward, Node, Tensor, c_order, recording
 
 P = ParamSpec("P")
-ListBackward = Callable[[list[Array | None]], tuple[Array | None, ...]]
+ListBackward = Callable[[list[Array | None]], tuple[Array | None, ...]] | Adding
 
 
-def primitive(function: Callable[P, tuple[Array, Backward]]) -> Callable[P, Tensor]:
+def primitive(function: Callable[P, tuple[Array, Backward | Adding]]) -> Callable[P, Tensor]:
     """Lift `function(*arrays, **static) -> (out, backward)` to Tensors.
 
     Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.
@@ -95,7 +95,7 @@ def _lift(function: Callable[..., Any], returns: Any) -> Callable[..., Any]:
     return op
 
 
-def _gather(node: Node, backward: Callable[..., Any], outs: list[Tensor]) -> None:
+def _gather(node: Node, backward: Any, outs: list[Tensor]) -> None:
     """Give each of an op's results a node that keeps its gradient until the turn of `node`."""
     grads: list[Array | None] = [None] * len(outs)
 
@@ -106,6 +106,9 @@ def _gather(node: Node, backward: Callable[..., Any], outs: list[Tensor]) -> Non
 
         return kept
 
-    node.backward = lambda _: backward(grads)
+    if isinstance(backward, Adding):
+        node.backward = Adding(lambda _, totals: backward.backward(grads, totals))
+    else:
+        node.backward = lambda _: backward(grads)
     for number, out in enumerate(outs):
         out._node = Node((node,), keep(number))

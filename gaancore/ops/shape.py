@@ -9,7 +9,7 @@ from gaancore.errors import ShapeError
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import ListBackward, list_primitive, primitive
-from gaancore.tensor import Backward, c_order
+from gaancore.tensor import Adding, Backward, Totals, c_order
 
 
 @primitive
@@ -100,7 +100,7 @@ def beside(*matrices: Array, own: slice) -> tuple[Array, Backward]:
 
 
 @primitive
-def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
+def first_rows(x: Array, *, count: int) -> tuple[Array, Backward | Adding]:
     """x[:count]: a block's destinations, which come first among its sources.
 
     x : (n, ...). Returns (count, ...). Raises ShapeError if there are fewer rows.
@@ -114,12 +114,15 @@ def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
         return x, lambda grad: (grad,)
     before = x.shape
 
-    def backward(grad: Array) -> tuple[Array]:
+    def backward(grad: Array, totals: Totals) -> tuple[Array]:
+        if (out := totals[0]) is not None:
+            out[:count] += grad
+            return (out,)
         out = array_module(grad).zeros(before, grad.dtype)
         out[:count] = grad
         return (out,)
 
-    return x[:count], backward
+    return x[:count], Adding(backward)
 
 
 @primitive

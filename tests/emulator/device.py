@@ -191,6 +191,7 @@ FUNCTIONS = {
     "maximum": ("x1", "x2"),
     "log": ("x",),
     "tanh": ("x",),
+    "divide": ("x1", "x2", "out", "casting"),
 }
 
 

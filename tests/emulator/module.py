@@ -8,7 +8,8 @@ have been made.
 `contract` builds fuse multiplications and additions wherever a GPU's compiler may.
 
 Not modelled: the GPU's memory model, coalescing, bank conflicts, occupancy, register limits; races
-are seen on executed paths only; and the compiler accepts host functions in device code. The compile test beside it covers the last.
+are seen on executed paths only; and the compiler accepts host functions in device code. The
+compile test beside it covers the last.
 """
 
 import contextlib

@@ -39,7 +39,7 @@ def linear_backward(
     before = grad if slope == 1 else _leaky_relu_backward(grad, out, slope)
     *of_parts, of_weight, of_bias = totals or (None,) * (len(parts) + 2)
     grad_parts = tuple(
-        _product(before, rows.T, total) if wanted else None
+        product(before, rows.T, total) if wanted else None
         for rows, wanted, total in zip(_weight_rows(weight, parts), needed, of_parts, strict=True)
     )
     grad_weight = (
@@ -52,7 +52,7 @@ def linear_backward(
             _add_product(part.T, before, rows)
     # a sum over rows is a product with ones, and cuBLAS cuts tall ones
     row = None if of_bias is None else of_bias.reshape(1, -1)
-    grad_bias = _product(_row_of_ones(grad), before, row).reshape(-1)
+    grad_bias = product(row_of_ones(grad), before, row).reshape(-1)
     return grad_parts, grad_weight, grad_bias if of_bias is None else of_bias
 
 
@@ -64,7 +64,7 @@ def _leaky_relu_backward(grad: Array, out: Array, slope: float) -> Array:
     return before
 
 
-def _product(a: Array, b: Array, total: Array | None) -> Array:
+def product(a: Array, b: Array, total: Array | None) -> Array:
     """a @ b, or `total` with it added."""
     if total is None:
         return matmul(a, b)
@@ -78,7 +78,7 @@ def _add_product(a: Array, b: Array, total: Array) -> None:
         array_module(a).cublas.gemm("N", "N", a, b, out=total, beta=1.0)
 
 
-def _row_of_ones(like: Array) -> Array:
+def row_of_ones(like: Array) -> Array:
     """(1, rows of `like`), of which a device keeps the longest."""
     key, rows = (device_of(like), like.dtype), like.shape[0]
     if key not in _ones or _ones[key].size < rows:

@@ -42,7 +42,8 @@ class Batch:
 
     def to(self, device: str) -> "Batch":
         """The same with blocks, x and labels on `device` (see to_device)."""
-        moved = {id(block): block.to(device) for block in self.blocks}  # some are used twice
+        distinct = {id(block): block for block in self.blocks}  # some are used twice
+        moved = {key: block.to(device) for key, block in distinct.items()}
         x, labels = to_device(self.x, device), to_device(self.labels, device)
         blocks = [moved[id(block)] for block in self.blocks]
         return replace(self, blocks=blocks, x=x, labels=labels)
