@@ -219,12 +219,12 @@ def memory_shortage(error: MemoryError) -> str:
     return f"on the GPU: {error} {free:,} of {total:,} bytes are free"
 
 
-def memory_of(device: str) -> int:
-    """Bytes of memory that a CUDA device has."""
+def memory_of(device: str) -> tuple[int, int]:
+    """Bytes of memory that a CUDA device has: those that are free, and all."""
     import cupy
 
     with cupy.cuda.Device(_number(device)):
-        return cupy.cuda.runtime.memGetInfo()[1]
+        return cupy.cuda.runtime.memGetInfo()
 
 
 def cuda_devices() -> list[dict[str, Any]]:

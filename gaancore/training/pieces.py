@@ -24,7 +24,7 @@ WHOLE = None  # the only piece of a batch that is not cut: its kernels use all t
 
 def pieces(count: int, rows: int, device: str = "cpu") -> list[slice]:
     """`count` sequences of `rows` nodes each, cut into pieces."""
-    most = ROWS if device == "cpu" else int(SHARE * memory_of(device) / ROW_BYTES)
+    most = ROWS if device == "cpu" else int(SHARE * memory_of(device)[1] / ROW_BYTES)
     size = max(1, most // rows)
     return [slice(a, min(a + size, count)) for a in range(0, count, size)]
 

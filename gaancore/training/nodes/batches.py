@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaancore.array import Array, to_device
+from gaancore.array import Array, array_module, memory_of, on_device_of, to_device
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
-from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.features import ROWS_AT_A_TIME, Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
@@ -15,13 +15,16 @@ from gaancore.seeding import derive_seed, generator
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
 
+SHARE = 0.5  # of the free memory that features may take; the model and its tape need the rest
+
 
 @dataclass(frozen=True)
 class Batch:
     """All that a step needs: made on the host, ahead of the step if need be.
 
-    x (num_src of the outermost block, F) float32; labels as in a dataset, a row for each seed.
-    dropout_seed is that of this step.
+    x (num_src of the outermost block, F) float32, or the rows of its nodes in `table`, which has
+    the features of all on the device; labels as in a dataset, a row for each seed. dropout_seed is
+    that of this step.
     """
 
     seeds: np.ndarray
@@ -29,7 +32,12 @@ class Batch:
     x: Array
     labels: Array
     dropout_seed: int
+    table: Array | None = None
     parts: Sequence[None] = (WHOLE,)
+
+    def inputs(self) -> Array:
+        """(num_src of the outermost block, F), on the device."""
+        return self.x if self.table is None else self.table[self.x]
 
     @property
     def count(self) -> int:
@@ -62,10 +70,15 @@ class Batches:
     """
 
     def __init__(
-        self, view: NodeDataset, features: Features, settings: NodeSettings, num_layers: int
+        self,
+        view: NodeDataset,
+        features: Features,
+        settings: NodeSettings,
+        num_layers: int,
+        table: Array | None = None,
     ) -> None:
         self.graph = view.graph
-        self.features = features
+        self.features, self.table = features, table
         self.labels = view.labels
         self.settings = settings
         self.fanouts = settings.fanouts[:num_layers]
@@ -97,9 +110,10 @@ class Batches:
         blocks = self.blocks(seeds, epoch, step)
         for block in blocks:
             _ = block.transpose  # the gradient will ask for it
-        x = self.features[blocks[0].src_ids if blocks else seeds]
+        rows = blocks[0].src_ids if blocks else seeds
+        x = self.features[rows] if self.table is None else rows
         dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
-        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed)
+        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table)
 
     def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
         """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
@@ -126,6 +140,25 @@ class Batches:
             else:
                 self._whole[key] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
         return self._whole[key]
+
+
+def table_on(device: str, features: Features) -> tuple[Array | None, str]:
+    """All rows of `features` on a CUDA device, standardised as they are fetched, or None where they
+    do not fit; and a line on which it is. On a CPU None, and nothing to say.
+    """
+    if device == "cpu":
+        return None, ""
+    size, free = 4 * int(np.prod(features.shape)), memory_of(device)[0]
+    sizes = f"{size / 1e6:,.0f} MB of features, {free / 1e6:,.0f} MB free on {device}"
+    if size > SHARE * free:
+        return None, f"{sizes}: their rows are sent step by step"
+    first = to_device(features[np.arange(0)], device)
+    with on_device_of(first):
+        table = array_module(first).empty(features.shape, np.float32)
+        for start in range(0, features.shape[0], ROWS_AT_A_TIME):
+            nodes = np.arange(start, min(start + ROWS_AT_A_TIME, features.shape[0]))
+            table[start : start + nodes.size] = to_device(features[nodes], device)
+    return table, f"{sizes}: they are kept there"
 
 
 def _whole_graphs(view: NodeDataset, settings: NodeSettings) -> list[np.ndarray]:

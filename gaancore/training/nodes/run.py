@@ -13,7 +13,7 @@ from gaancore.optim import PlateauSchedule
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
 from gaancore.training.nodes import words
-from gaancore.training.nodes.batches import Batch, Batches
+from gaancore.training.nodes.batches import Batch, Batches, table_on
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
 from gaancore.training.nodes.loss import NodeLoss
@@ -70,7 +70,9 @@ class ClassifierRun(Run):
         self.loss_of = NodeLoss(s, learned, dataset.num_classes)
         edge_dim = edges[0].size if edges else 0
         model = build_model(s, dataset.num_features, dataset.num_classes, edge_dim)
-        self.batches = Batches(view, self.scorer.features(view), s, model.num_steps)
+        features = self.scorer.features(view)
+        table, told = table_on(device, features)
+        self.batches = Batches(view, features, s, model.num_steps, table)
         super().__init__(
             s,
             folder,
@@ -83,7 +85,7 @@ class ClassifierRun(Run):
             ),
         )
         self.optimizer.weight_decay = s.weight_decay
-        self.notes = words.seen_in_training(s.transductive)
+        self.notes = (*words.seen_in_training(s.transductive), *([told] if told else ()))
         if edges is None and dataset.graph.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
@@ -92,7 +94,7 @@ class ClassifierRun(Run):
         return Fetch(self.batches.batch, step, depth=self.prefetch, device=self.device)
 
     def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
-        return model(Tensor(batch.x), batch.blocks, batch.dropout_seed)
+        return model(Tensor(batch.inputs()), batch.blocks, batch.dropout_seed)
 
     def loss(self, outputs: Tensor, batch: Batch, part: None) -> Tensor:
         return self.loss_of(outputs, batch.labels)
