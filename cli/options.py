@@ -9,6 +9,7 @@ from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
+from gaancore.parallel import local_rank
 from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, choices_of, read_config
 
@@ -35,6 +36,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "What a step is: `seeds`, nodes and their neighbourhoods, or `graphs`, whole graphs."),
     ("batch_size", "--batch-size", int,
      "Nodes a step (graphs: at least this many; 0: all of them); sequences a step for traffic."),
+    ("shares", "--shares", int,
+     "Parts of a step, whose gradients are added in their order. Several processes share them out; "
+     "under mpiexec 8 unless another number is given."),
     ("fanouts", "--fanouts", str, "Neighbours sampled at each hop from the seeds; -1 or all: all."),
     ("eval_fanouts", "--eval-fanouts", str,
      "The same for validation and test; all: whole neighbourhoods, in bounded memory."),
@@ -113,7 +117,7 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
     ("edge_features", "--edge-features", str,
      "Features of edges: the further columns of edges.csv, or edge_attr of an .npz; auto: all, "
-     "none, or names with commas between. Your own data: auto."),
+     "none, or names with commas between.  [default: auto; ppi, reddit and metr-la none]"),
     ("repeated_edges", "--repeated-edges", choice_of("repeated_edges"),
      "What the features of edges become that are there more than once."),
     ("nan", "--nan", choice_of("nan"),
@@ -135,7 +139,7 @@ def settings_options(command: Command) -> Command:
     return _named_options(command, [name for name, *_ in SETTINGS])
 
 
-OF_GRAPHS = ("label", "split_column", "features")
+OF_GRAPHS = ("label", "split_column", "features", "edge_features", "repeated_edges")
 OF_SENSORS = (
     *("graph", "graph_from", "neighbours", "radius", "kernel", "sigma", "threshold", "max_pairs"),
     *("channel", "inputs", "sensor_ids", "start", "null_value"),
@@ -188,8 +192,9 @@ def process_options(command: Command) -> Command:
     """Add `--device`, `--threads` and `--debug`: how to run, whatever is run."""
     command = debug_option(command)
     command = click.option(
-        "--threads", type=click.IntRange(0), default=0, show_default=True, help="0: all CPUs."
-    )(command)
+        "--threads", type=click.IntRange(0), default=0, show_default=True,
+        help="0: all CPUs; of several processes on a machine, each takes its part.",
+    )(command)  # fmt: skip
     return click.option(
         "--device", default="auto", show_default=True, callback=_usable_device,
         help="auto (a GPU if one works), cpu or cuda[:N].",
@@ -205,7 +210,10 @@ def prefetch_option(command: Command) -> Command:
 
 
 def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:
-    return resolve_device(name, lambda notice: click.echo(f"note: {notice}", err=True))
+    def notify(notice: str) -> None:
+        click.echo(f"note: {notice}", err=True)
+
+    return resolve_device(name, notify, preferred=local_rank())
 
 
 def given_settings(options: dict[str, Any]) -> list[Layer]:

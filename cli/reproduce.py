@@ -82,6 +82,7 @@ def reproduce(table: str, **options: Any) -> int:
     out-dim    test micro-F1 against output dimension, on PPI or your graph
     gates      pictures of gate values
     traffic    errors of forecasts, on METR-LA or your sensors
+    edges      the same with features of roads and without, which the paper leaves for the future
     params     all 26 parameter counts; exit code 1 if one is not the paper's
 
     Before the runs begin, a few steps of each row are taken to say about how long they will be.

@@ -6,6 +6,7 @@ device is `cpu` or `cuda:N`. The type of an array alone says where it lives, nev
 
 import math
 import re
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -151,18 +152,21 @@ class Uploads:
 # ---- which device -------------------------------------------------------------------------------
 
 
-def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: None) -> str:
+def resolve_device(
+    name: str, notify: Callable[[str], None] = lambda notice: None, *, preferred: int = 0
+) -> str:
     """The device that `auto`, `cpu`, `cuda` or `cuda:N` stands for: `cpu` or `cuda:N`.
 
     A CUDA device has then proved that it computes, and is the current one of this thread. `auto`
-    is cuda:0 if that works, else the CPU; `notify` gets the reason if there is an NVIDIA driver.
+    is cuda:`preferred`, as `cuda` is, if that works, else the CPU; `notify` gets the reason if
+    there is an NVIDIA driver.
     Raises DeviceError, with the remedy, for any other name and for a device that does not work.
     """
     if not (match := re.fullmatch(r"auto|cpu|cuda(?::(\d+))?", name)):
         raise DeviceError(f"device {name!r}: expected auto, cpu, cuda or cuda:N")
     if name == "cpu":
         return "cpu"
-    number = int(match[1] or 0)
+    number = int(match[1] or preferred)
     if (problem := cuda_problem(number)) is None:
         import cupy
 
@@ -203,6 +207,37 @@ def nvrtc() -> Any:
             f"no compiler for CUDA kernels ({reason}); pip install cupy-cuda13x nvidia-cuda-nvrtc"
         ) from None
     return nvrtc
+
+
+# ---- for libraries that CuPy calls by addresses --------------------------------------------------
+
+
+def nccl() -> Any:
+    """NCCL as CuPy calls it; None where its library is missing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # CuPy says how to install it
+            from cupy.cuda import nccl
+    except ImportError:
+        return None
+    return nccl if nccl.available else None
+
+
+def address(x: Array) -> int:
+    """Where the numbers of an array on a CUDA device begin."""
+    return int(x.data.ptr)
+
+
+def current_stream() -> int:
+    """The stream of the current CUDA device that work is launched on, as CUDA names it."""
+    import cupy
+
+    return int(cupy.cuda.get_current_stream().ptr)
+
+
+def empty(shape: tuple[int, ...], *, like: Array) -> Array:
+    """An array of the type and on the device of `like`, with nothing written yet."""
+    return array_module(like).empty(shape, dtype=like.dtype)
 
 
 def _number(device: str) -> int:

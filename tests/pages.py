@@ -1,6 +1,8 @@
 """The pages, and what tests read from them."""
 
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -23,3 +25,10 @@ def prose(name: str) -> str:
 def fenced(name: str, language: str) -> list[str]:
     """The fenced blocks of that language."""
     return [text for found, text in FENCE.findall(TEXTS[name]) if found == language]
+
+
+def commands_in(text: str) -> Iterator[list[str]]:
+    """The words after `gaancore` of each command that begins a line."""
+    for line in text.splitlines():
+        if line.removeprefix(".venv/bin/").startswith("gaancore "):
+            yield shlex.split(line, comments=True)[1:]

@@ -18,9 +18,11 @@ ROOMS = [
     ["errors", "seeding"],
     ["system"],
     ["array"],
+    ["parallel"],
     ["kernels", "graph"],
     ["kernels.cpu.vector"],
     ["kernels.cpu", "kernels.cuda"],
+    ["tape"],
     ["tensor"],
     ["ops"],
     ["nn"],
@@ -33,7 +35,7 @@ ROOMS = [
     ["recipes"],
     ["training"],
     ["training.nodes", "training.traffic"],
-    ["plots"],
+    ["plots", "report"],
     ["trained"],
     ["tasks"],
     ["reproduce", "door"],
@@ -50,6 +52,7 @@ KEEPERS = {
     "click": {"cli"},
     "numba": {"kernels", "system"},
     "llvmlite": {"kernels", "system"},
+    "mpi4py": {"parallel"},
 }
 NEVER = {"bench", "tests"}
 NETWORK = {"pooch", "requests", "urllib", "http", "socket", "ftplib"}

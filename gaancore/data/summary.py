@@ -49,10 +49,12 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
         },
         "features": _features(dataset.features),
         "edge_features": graph.edge_dim,
+        "edge_names": list(dataset.edge_names or ()),
         "labels": _labels(dataset),
         "bytes": {
             "graph": graph.indptr.nbytes + graph.indices.nbytes,
             "features": dataset.features.nbytes,
+            "edge_features": 0 if graph.edge_attr is None else graph.edge_attr.nbytes,
         },
     }
 

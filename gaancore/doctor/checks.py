@@ -8,6 +8,7 @@ import numpy as np
 
 from gaancore.array import to_numpy
 from gaancore.doctor import plain_loops as plain
+from gaancore.doctor.layer_checks import LAYER_CHECKS
 from gaancore.graph.block import Block
 
 DEGREES = (0, 1, 2, 31, 0, 33, 600, 5, 0)  # 600: long enough that a GPU cuts the row into pieces
@@ -117,38 +118,6 @@ def _attention_backward(kernels: Any, x: Given) -> Results:
     out, saved = _attention(kernels, x)
     links = (*_links(x), *_transposed(x))
     return kernels.attention_backward(x.grad_heads, out, saved, SCALE, 0.0, SEED, *links)
-
-
-def _linear_backward(kernels: Any, x: Given) -> Results:
-    parts = (x.features, x.gates)
-    out = kernels.linear_forward(parts, x.weight, x.bias, SLOPE)
-    given = (x.outputs_grad, out, parts, x.weight, SLOPE, (True, True))
-    grad_parts, *grads = kernels.linear_backward(*given)
-    return *grad_parts, *grads
-
-
-def _layers(x: Given) -> tuple[Any, Any, tuple[float, float]]:
-    """Two layers that read `features`: one without an activation, one with."""
-    weights = (x.weight[:F].copy(), x.weight[:F, : G // 2].copy())
-    return weights, (x.bias, x.bias[: G // 2].copy()), (1.0, SLOPE)
-
-
-def _linear_each_backward(kernels: Any, x: Given) -> Results:
-    layers, grads = _layers(x), (x.outputs_grad, x.outputs_grad[:, : G // 2].copy())
-    outs, joined = kernels.linear_each_forward(x.features, *layers)
-    given = (grads, outs, x.features, layers[0], joined, layers[2], True, (None,) * 6)
-    grad_x, weights, biases = kernels.linear_each_backward(*given)
-    return sum(part for part in grad_x if part is not None), *weights, *biases
-
-
-def _plain_linear_each_backward(x: Given) -> Results:
-    grads = (x.outputs_grad, x.outputs_grad[:, : G // 2])
-    found = [
-        plain.leaky_linear_gradients(grad, (x.features,), *layer)
-        for grad, *layer in zip(grads, *_layers(x), strict=True)
-    ]
-    parts, weights, biases = zip(*found, strict=True)
-    return sum(parts), *weights, *biases
 
 
 def _gru_parts(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
@@ -269,23 +238,7 @@ CHECKS: dict[str, Check] = {
         lambda k, x: k.scale_heads_backward(x.heads_grad, x.values, x.gates),
         lambda x: (x.heads_grad * x.gates[:, :, None], (x.heads_grad * x.values).sum(axis=-1)),
     ),
-    "linear_forward": (
-        lambda k, x: (k.linear_forward((x.features, x.gates), x.weight, x.bias, SLOPE),),
-        lambda x: (plain.leaky_linear((x.features, x.gates), x.weight, x.bias, SLOPE),),
-    ),
-    "linear_backward": (
-        _linear_backward,
-        lambda x: plain.leaky_linear_gradients(
-            x.outputs_grad, (x.features, x.gates), x.weight, x.bias, SLOPE
-        ),
-    ),
-    "linear_each_forward": (
-        lambda k, x: k.linear_each_forward(x.features, *_layers(x))[0],
-        lambda x: tuple(
-            plain.leaky_linear((x.features,), *layer) for layer in zip(*_layers(x), strict=True)
-        ),
-    ),
-    "linear_each_backward": (_linear_each_backward, _plain_linear_each_backward),
+    **LAYER_CHECKS,
     "matmul": (
         lambda k, x: (k.matmul(x.outputs_grad, x.mixer),),
         lambda x: (x.outputs_grad @ x.mixer,),

@@ -5,10 +5,11 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from gaancore.data.nodes.checks import RepeatedEdges
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, make_inputs
 from gaancore.data.nodes.labels import spelling_notes
-from gaancore.data.nodes.make import RawDataset, RepeatedEdges, Unflagged, make_dataset
+from gaancore.data.nodes.make import RawDataset, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.door.values import as_array, coded_labels, column_names, name_array, split_array

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gaancore import parallel
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.data.traffic.dataset import TrafficDataset
@@ -76,6 +77,8 @@ def train(
     settings      : by name, such as model="gaan", epochs=50, num_heads=4, seed=1; see
                     `NodeSettings` and `ForecastSettings`.
 
+    In a program that `mpiexec -n N` starts, the N processes train one run together; each gets it.
+
     Ctrl-C finishes the step, saves the state, and raises KeyboardInterrupt with the folder to
     resume from. BLAS is left one thread, for the whole process: see `limit_blas`.
     Raises SettingsError, DataError, DeviceError and TrainingError, each one line.
@@ -100,10 +103,11 @@ def train(
         raise SettingsError("train: resume_from: a resumed run keeps its folder and its task")
     else:
         begun = resume(resume_from, source, device=device, prefetch=prefetch, layers=layers)
-    say = print if verbose else _nothing
+    team = begun.run.team
+    say = print if verbose and team.first else _nothing
     for line in begun.opening():
         say(line)
-    with _prepared(), interrupts() as stop_requested:
+    with _prepared(team), interrupts() as stop_requested:
         watched = _Validations(begun, say, on_validation)
         begun.run.watcher = Watcher(on_validation=watched, stop_requested=stop_requested)
         try:
@@ -167,11 +171,11 @@ def _layers(data: Any, config: Any, settings: dict[str, Any]) -> list[Layer]:
 
 
 @contextmanager
-def _prepared() -> Iterator[None]:
+def _prepared(team: parallel.Team) -> Iterator[None]:
     """A process that is set up for training; its warnings and collector are left as they were."""
     thresholds = gc.get_threshold()
     with warnings.catch_warnings():
-        prepare_process(0)
+        prepare_process(parallel.num_threads(team) if team.size > 1 else 0)
         try:
             yield
         finally:

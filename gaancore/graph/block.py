@@ -1,6 +1,7 @@
 """One bipartite layer of a graph: destinations gather from sources."""
 
 import copy
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -175,17 +176,24 @@ class Block:
         host = self._host or self
         if device == "cpu":
             return host
-        there = copy.copy(host)
-        there._host = host
+        return host.made_of(to_device_together(host.offsets(), device))
+
+    def offsets(self) -> list[np.ndarray]:
+        """What `to` sends of a block on the host: indptr, indices, and the transpose's if made."""
+        return [self.indptr, self.indices, *vars(self).get("transpose", ())]
+
+    def made_of(self, arrays: Sequence[Any]) -> "Block":
+        """This block of the host on a device, from its offsets there."""
+        there = copy.copy(self)
+        there._host = self
         transposed = vars(there).pop("transpose", None)
-        arrays = [host.indptr, host.indices, *(transposed or ())]
-        there.indptr, there.indices, *moved = to_device_together(arrays, device)
-        note_longest_row(there.indptr, _longest(host.indptr))
+        there.indptr, there.indices, *moved = arrays
+        note_longest_row(there.indptr, _longest(self.indptr))
         if transposed is not None:
             there.transpose = Transpose(*moved)
             note_longest_row(there.transpose.indptr, _longest(transposed.indptr))
-        if host.edge_attr is not None:
-            there.edge_attr = to_device(host.edge_attr, device)
+        if self.edge_attr is not None:
+            there.edge_attr = to_device(self.edge_attr, device_of(there.indptr))
         return there
 
     def __repr__(self) -> str:

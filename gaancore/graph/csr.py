@@ -30,11 +30,11 @@ from gaancore.graph.ordered_rows import (
     fill_inside,
     merge_repeats,
     one_below_another,
-    places_inside,
     places_of_rows,
     rows_are_symmetric,
     rows_ascend,
     rows_both_ways,
+    rows_inside,
     rows_of_all,
     rows_with_loops,
     runs_of_rows,
@@ -266,9 +266,7 @@ class CSRGraph:
         indptr = count_inside(*inside)
         indices = room_for_part(self.indices, int(indptr[-1]))
         fill_inside(*inside, indices)
-        rows = self.edge_attr
-        if rows is not None:
-            rows = read_only(rows[places_inside(*inside, int(indptr[-1]))])
+        rows = rows_inside(*inside, indptr, self.edge_attr)
         return CSRGraph(read_only(indptr), read_only(indices), edge_attr=rows)
 
     def connected_components(self) -> np.ndarray:

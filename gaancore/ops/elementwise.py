@@ -7,7 +7,7 @@ from gaancore.array import Array, array_module
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_rate, expect_shape
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Backward
 
 
 def _sum_to(grad: Array, shape: tuple[int, ...]) -> Array:

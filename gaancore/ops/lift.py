@@ -15,7 +15,8 @@ from typing import Any, ParamSpec
 
 from gaancore.array import Array, on_device_of
 from gaancore.ops.checks import expect_one_device
-from gaancore.tensor import Adding, Backward, Node, Tensor, c_order, recording
+from gaancore.tape import Adding, Backward, Node, c_order
+from gaancore.tensor import Tensor, recording
 
 P = ParamSpec("P")
 ListBackward = Callable[[list[Array | None]], tuple[Array | None, ...]] | Adding

@@ -5,7 +5,7 @@ from gaancore.errors import ShapeError
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import list_primitive, primitive
-from gaancore.tensor import Adding, Backward, Totals, c_order
+from gaancore.tape import Adding, Backward, Totals, c_order
 
 
 @primitive

@@ -7,7 +7,7 @@ from gaancore.errors import ShapeError
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Backward
 
 
 def _mean(total: Array | float, count: int, dtype: np.dtype) -> Array:

@@ -11,6 +11,7 @@ from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.paper import paper_data
 from gaancore.data.summary import summarize_nodes
 from gaancore.nn.module import Module
+from gaancore.parallel import ALONE, Team
 from gaancore.tasks.task import Task
 from gaancore.trained.nodes import NodeRun
 from gaancore.training.choices import Layer
@@ -84,9 +85,15 @@ class NodeTask(Task):
         return settings
 
     def run(
-        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int | None
+        self,
+        settings: Any,
+        dataset: Any,
+        folder: RunFolder,
+        device: str,
+        prefetch: int | None,
+        team: Team = ALONE,
     ) -> ClassifierRun:
-        return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch)
+        return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch, team=team)
 
     def opened(self, folder: RunFolder, device: str) -> NodeRun:
         s, facts = self.stored(folder)

@@ -207,10 +207,13 @@ class NodeRun(OpenedRun):
         labelled = labelled_nodes(data, settings, self._nan_elsewhere)
         where = labelled.dataset.path or "data"
         inputs = self._told(inputs_of(labelled.dataset))
-        d, names = labelled.dataset, inputs.feature_names
-        labelled = replace(
-            labelled, dataset=replace(d, features=inputs.features, feature_names=names)
-        )
+        matched: dict[str, Any] = {
+            "graph": inputs.graph,
+            "features": inputs.features,
+            "feature_names": inputs.feature_names,
+            "edge_names": inputs.edge_names,
+        }
+        labelled = replace(labelled, dataset=replace(labelled.dataset, **matched))
         self.classifier.features(inputs), self.classifier.graph(inputs)  # refuse other ones
         facts: Any = self.facts
         known = facts.get("class_names") or map(str, range(facts["num_classes"]))

@@ -22,11 +22,11 @@ SHARE = 0.75  # of a device's memory that a piece may take
 WHOLE = None  # the only piece of a batch that is not cut: its kernels use all threads
 
 
-def pieces(count: int, rows: int, device: str = "cpu") -> list[slice]:
-    """`count` sequences of `rows` nodes each, cut into pieces."""
+def pieces(count: int, rows: int, device: str = "cpu", first: int = 0) -> list[slice]:
+    """`count` sequences of `rows` nodes each, numbered from `first`, cut into pieces."""
     most = ROWS if device == "cpu" else int(SHARE * memory_of(device)[1] / ROW_BYTES)
-    size = max(1, most // rows)
-    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
+    size, stop = max(1, most // rows), first + count
+    return [slice(a, min(a + size, stop)) for a in range(first, stop, size)]
 
 
 def share_pieces(work: Callable[[int, int], None], count: int, device: str = "cpu") -> None:

@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gaancore.errors import TrainingError
 
 
@@ -24,6 +22,10 @@ class Progress:
     edges: int = 0
     training_seconds: float = 0.0
 
+    def count_seconds(self, training: float) -> None:
+        self.training_seconds += training
+        self.seconds += training
+
 
 @dataclass
 class Watcher:
@@ -38,14 +40,14 @@ class Taken(NamedTuple):
     """A step whose work a device has: what is found in it may be known later.
 
     where   : its place in the run. step, epoch: counted from 1.
-    losses  : what gives the loss of each piece. norm: what gives that of the gradient.
+    found   : what gives the mean loss. norm: what gives that of the gradient.
     targets : how many they are over. Without any there is nothing to learn from.
     """
 
     where: str
     step: int
     epoch: int
-    losses: Sequence[Callable[[], np.ndarray]]
+    found: Callable[[], float]
     norm: Callable[[], float]
     targets: int
 
@@ -53,21 +55,11 @@ class Taken(NamedTuple):
         """The mean loss; waits for the device. Raises TrainingError if it, or a gradient, is not
         finite.
         """
-        with naming(self.where):
-            loss = sum(float(part()) for part in self.losses)
-            self.norm()
-            if not math.isfinite(loss):
-                raise TrainingError(f"the loss is {loss}; lower the learning rate")
-            return loss
-
-
-@contextmanager
-def naming(where: str) -> Iterator[None]:
-    """Begin a TrainingError from inside with the place in the run."""
-    try:
-        yield
-    except TrainingError as error:
-        raise TrainingError(f"{where}: {error}") from None
+        loss = self.found()
+        self.norm()
+        if not math.isfinite(loss):
+            raise TrainingError(f"the loss is {loss}; lower the learning rate")
+        return loss
 
 
 class Validation(NamedTuple):
@@ -98,3 +90,12 @@ def doubts_of_log(log: Sequence[Mapping[str, Any]]) -> list[str]:
 
 class RunInterrupt(Exception):  # noqa: N818 (asked for, not an error)
     """The caller asked to stop; the state is saved and the run can be resumed."""
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Begin a TrainingError from inside with the place in the run."""
+    try:
+        yield
+    except TrainingError as error:
+        raise TrainingError(f"{where}: {error}") from None

@@ -6,15 +6,17 @@ weights, Adam's moments and a few numbers; a run that is killed and resumed ends
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
-from gaancore.array import Array, to_host_later
+from gaancore.array import Array
 from gaancore.errors import SettingsError
 from gaancore.optim import Adam, PlateauSchedule
+from gaancore.parallel import Shares
 from gaancore.system.disk import write_json
-from gaancore.system.process import peak_rss_mb, rss_mb
-from gaancore.system.versions import versions
+from gaancore.system.process import rss_mb
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import (
     Groups,
@@ -22,11 +24,11 @@ from gaancore.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from gaancore.training.pieces import Gradients
 from gaancore.training.prefetch import Fetch
 from gaancore.training.progress import Progress, RunInterrupt, Taken, Validation, Watcher, naming
-from gaancore.training.record import SCHEMA, Record
+from gaancore.training.record import Record, made_record
 from gaancore.training.run_folder import RunFolder, remembered
+from gaancore.training.step import Step, StepGradients, expect_same_weights
 
 
 class Run(ABC):
@@ -39,6 +41,8 @@ class Run(ABC):
     data_facts      : what settings.json says of the data (see a dataset's `facts`).
     steps_per_epoch : batches that make an epoch.
     schedule        : takes the validation scores in.
+    shares          : what each step is cut into. Its ranks do the same here, each with its own
+                      shares of the data; rank 0 alone writes to the folder.
     """
 
     def __init__(
@@ -51,6 +55,7 @@ class Run(ABC):
         data_facts: dict[str, Any],
         steps_per_epoch: int,
         schedule: PlateauSchedule,
+        shares: Shares,
     ) -> None:
         self.settings = settings
         self.folder = folder
@@ -60,18 +65,20 @@ class Run(ABC):
         self.steps_per_epoch = steps_per_epoch
         self.schedule = schedule
         self.optimizer = Adam(model.named_parameters(), settings.lr)
-        self.gradients = Gradients(model, device)
+        self.shares = shares
+        self.team = shares.team
+        self.gradients = StepGradients(model, device, shares)
         self.progress = Progress()
         self.watcher = Watcher()
-        self._late: Taken | None = None  # the step that a GPU is at
+        self._waiting: list[Taken] = []  # steps of which nothing is noted yet
 
     dataset: Any  # what is learned from
     notes: tuple[str, ...] = ()  # what the user should know before it begins, a line each
 
     @abstractmethod
-    def fetch(self) -> Fetch[Any]:
-        """The batches from the present step on. A batch has `parts`, what it is cut into (WHOLE
-        alone, or pieces); `count`, the targets it is about; and `edges`, those it goes over.
+    def fetch(self) -> Fetch[Step]:
+        """This rank's part of each step from the present one on. A batch of a step has `parts`,
+        what it is cut into (WHOLE alone, or pieces), and `edges`, those it goes over.
         """
 
     @abstractmethod
@@ -79,8 +86,8 @@ class Run(ABC):
         """What `model` (this run's, or a twin of it) makes of one part of a batch."""
 
     @abstractmethod
-    def loss(self, outputs: Tensor, batch: Any, part: Any) -> Tensor:
-        """The share of that part in the loss of the batch."""
+    def loss(self, outputs: Tensor, batch: Any, part: Any, count: int) -> Tensor:
+        """What that part adds to the loss of a step over `count` targets."""
 
     @abstractmethod
     def validate(self) -> Validation:
@@ -106,25 +113,30 @@ class Run(ABC):
 
         Raises RunInterrupt, with everything saved, when the watcher asks for it; TrainingError
         (naming the epoch and step) when a gradient or output is not finite; SettingsError if
-        another process trains in the folder.
+        another process trains in the folder. All ranks raise what one of them does.
         """
-        with self.folder.held(), self.fetch() as batches:
+        with self._held(), self.fetch() as batches:
             while not self._finished():
                 clock = time.perf_counter()
                 self._account(self._step(batches))
-                seconds = time.perf_counter() - clock
-                self.progress.training_seconds += seconds
-                self.progress.seconds += seconds
+                self.progress.count_seconds(time.perf_counter() - clock)
                 if self._validation_is_due():
-                    self._settle()
+                    self._note()
                     self._validate(batches)
-                if self.watcher.stop_requested() and not self._finished():
-                    self._settle()
-                    self._save_last()
+                if self.team.any(self.watcher.stop_requested()) and not self._finished():
+                    self._note()
+                    self.team.from_first(self._save_last)
                     raise RunInterrupt
             return self._write_record()
 
-    def _step(self, batches: Fetch[Any]) -> Taken:
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Inside, this run alone writes to the folder (see RunFolder.held)."""
+        with ExitStack() as stack:
+            self.team.from_first(lambda: stack.enter_context(self.folder.held()))
+            yield
+
+    def _step(self, batches: Fetch[Step]) -> Taken:
         """Fetch, forward, loss, backward, clip, step. A GPU is not waited for; a CPU raises
         TrainingError before it moves a weight.
         """
@@ -132,51 +144,43 @@ class Run(ABC):
         epoch, number = divmod(p.step, self.steps_per_epoch)
         where = f"epoch {epoch + 1}, step {number + 1} of {self.steps_per_epoch}"
         self.optimizer.lr = self.rate()
-        with naming(where):
-            batch = next(batches)
-        p.edges += batch.edges
-        if not batch.count:
-            return Taken(where, p.step + 1, epoch + 1, (), lambda: 0.0, 0)
+        with naming(where), self.team.together():
+            step = next(batches)
 
-        def learn(model: Any, part: Any) -> Array:
-            outputs = self.forward(model, batch, part)
-            loss = self.loss(outputs, batch, part)
-            loss.backward()
-            return loss.data
+            def learn(batch: Any, model: Any, part: Any) -> Array:
+                outputs = self.forward(model, batch, part)
+                loss = self.loss(outputs, batch, part, step.count)
+                loss.backward()
+                return loss.data
 
-        self.model.zero_grad()
-        with naming(where):
-            losses = [to_host_later(part) for part in self.gradients.of(learn, batch.parts)]
-            batches.prepare()
+            loss, edges = self.gradients.of(learn, step, batches.prepare)
+            p.edges += edges
+            if not step.count:
+                return Taken(where, p.step + 1, epoch + 1, lambda: 0.0, lambda: 0.0, 0)
             norm = self.optimizer.clip(self.settings.clip_norm)
-        taken = Taken(where, p.step + 1, epoch + 1, losses, norm, batch.count)
-        if self.device == "cpu":
-            taken.loss()
-        self.optimizer.step()
+            taken = Taken(where, p.step + 1, epoch + 1, loss, norm, step.count)
+            if self.device == "cpu":
+                taken.loss()
+            self.optimizer.step()
         return taken
 
     def _account(self, taken: Taken) -> None:
         """Count a step, and note what it did: on a GPU one step late, while it is at the next."""
         self.progress.step += 1
-        if self.device == "cpu":
-            self._note(taken)
-            return
-        before, self._late = self._late, taken
-        if before:
-            self._note(before)
+        self._waiting.append(taken)
+        self._note(all_but=int(self.device != "cpu"))
 
-    def _settle(self) -> None:
-        """Wait until all is noted."""
-        before, self._late = self._late, None
-        if before:
-            self._note(before)
-
-    def _note(self, taken: Taken) -> None:
-        loss, p = taken.loss(), self.progress
-        p.empty_steps += not taken.targets
-        p.loss_sum += loss * taken.targets  # each target weighs the same, in short batches too
-        p.loss_count += taken.targets
-        self.watcher.on_step({"step": taken.step, "epoch": taken.epoch, "loss": loss})
+    def _note(self, all_but: int = 0) -> None:
+        """Wait for the steps that are not noted yet."""
+        p = self.progress
+        while len(self._waiting) > all_but:
+            taken = self._waiting.pop(0)
+            with naming(taken.where):
+                loss = taken.loss()
+            p.empty_steps += not taken.targets
+            p.loss_sum += loss * taken.targets  # each target weighs the same, in short batches too
+            p.loss_count += taken.targets
+            self.watcher.on_step({"step": taken.step, "epoch": taken.epoch, "loss": loss})
 
     def start(self, *, alone: bool = False) -> None:
         """Make the folder of a new run; `alone`: one that was not there."""
@@ -184,10 +188,10 @@ class Run(ABC):
 
     def resume(self) -> None:
         """Go back to the last saved step; a run that never saved one starts over."""
-        with self.folder.held():
-            if self.folder.last.exists():
-                self._load_last()
-            self.folder.rewind(self.progress.step)
+        with self._held():
+            if saved := self.team.from_first(self._read_last):
+                self._load_last(*saved)
+            self.team.from_first(lambda: self.folder.rewind(self.progress.step))
 
     def set_epochs(self, epochs: int) -> None:
         """Let a resumed run end after so many epochs (0: by early stopping alone).
@@ -205,10 +209,12 @@ class Run(ABC):
         if 0 < epochs < done:
             raise SettingsError(f"{where}: {done:g} are done, so it cannot end after {epochs}")
         self.settings = replace(self.settings, epochs=epochs)
-        self.folder.set_epochs(epochs)
+        self.team.from_first(lambda: self.folder.set_epochs(epochs))
 
-    def _load_last(self) -> None:
-        groups, facts = load_checkpoint(self.folder.last)
+    def _read_last(self) -> tuple[Groups, dict[str, Any]] | None:
+        return load_checkpoint(self.folder.last) if self.folder.last.exists() else None
+
+    def _load_last(self, groups: Groups, facts: dict[str, Any]) -> None:
         with belongs_to_the_run(self.folder.last):
             self.model.load_state(groups["model"])
             self.optimizer.load_state(groups["adam"])
@@ -234,7 +240,8 @@ class Run(ABC):
     def _validate(self, batches: Fetch[Any]) -> None:
         clock = time.perf_counter()
         p = self.progress
-        with naming(f"validation after step {p.step}"):
+        with naming(f"validation after step {p.step}"), self.team.together():
+            expect_same_weights(self.model, self.team)
             found = self.validate()
         best = self.schedule.update(found.score) or not p.best_step
         p.seconds += time.perf_counter() - clock
@@ -255,13 +262,18 @@ class Run(ABC):
         batches.waited = 0.0
         if best:
             p.best_step = p.step
+        self.team.from_first(lambda: self._save(line))
+        self.watcher.on_validation(line)
+
+    def _save(self, line: dict[str, Any]) -> None:
+        """Write down a validation, and where the run stands."""
+        if line["best"]:
             groups = {"model": self.model.state(), **self.kept_with_best()}
-            facts = {"step": p.step, "validation": found.scores}
+            facts = {"step": line["step"], "validation": line["validation"]}
             facts["settings"] = remembered(self.settings)
             save_checkpoint(self.folder.best, groups, facts)
         self.folder.append_log(line)
         self._save_last()
-        self.watcher.on_validation(line)
 
     def _save_last(self) -> None:
         groups = {"model": self.model.state(), "adam": self.optimizer.state()}
@@ -275,34 +287,14 @@ class Run(ABC):
 
     def load_best(self) -> dict[str, Any]:
         """Put the best weights in place; returns what was noted with them."""
-        groups, facts = load_checkpoint(self.folder.best)
+        groups, facts = self.team.from_first(lambda: load_checkpoint(self.folder.best))
         with belongs_to_the_run(self.folder.best):
             self.model.load_state(groups["model"])
         return facts
 
     def _write_record(self) -> Record:
-        best = self.load_best()
-        s, p = self.settings, self.progress
-        record: Any = {
-            "schema": SCHEMA,
-            "task": s.task,
-            "model": s.model,
-            "variant": s.variant,
-            "seed": s.seed,
-            "device": self.device,
-            "num_parameters": self.model.num_parameters,
-            "data": self.data_facts,
-            "epochs": round(p.step / self.steps_per_epoch, 2),
-            "steps": p.step,
-            "best_epoch": round(p.best_step / self.steps_per_epoch, 2),
-            "best_step": p.best_step,
-            "stopped_early": self.schedule.stopped,
-            "validation": best["validation"],
-            **self.outcome(),
-            "seconds": round(p.seconds, 3),
-            "peak_rss_mb": peak_rss_mb(),
-            "settings": asdict(s),
-            "versions": versions(),
-        }
-        write_json(self.folder.record_file, record)
+        with self.team.together():
+            best = self.load_best()
+            record = made_record(self, best["validation"], self.outcome())
+        self.team.from_first(lambda: write_json(self.folder.record_file, record))
         return record

@@ -28,18 +28,17 @@ def first_steps(folder: Path, device: str, **changes: Any) -> dict[str, np.ndarr
     """Losses and gradients of two steps, the second one after the first has moved the weights."""
     run = forecast_run(folder, device=device, **FEW, **changes)
     found = {}
-    with run.fetch() as batches:
+    with run.fetch() as steps:
         for step in range(2):
-            batch = next(batches)
+            upcoming = next(steps)
 
-            def learn(model: Any, part: slice, batch: Any = batch) -> Any:
-                loss = run.loss(run.forward(model, batch, part), batch, part)
+            def learn(batch: Any, model: Any, part: slice, count: int = upcoming.count) -> Any:
+                loss = run.loss(run.forward(model, batch, part), batch, part, count)
                 loss.backward()
                 return loss.data
 
-            run.model.zero_grad()
-            losses = run.gradients.of(learn, batch.parts)
-            found[f"loss {step}"] = np.array(sum(float(loss) for loss in losses))
+            loss, _ = run.gradients.of(learn, upcoming, steps.prepare)
+            found[f"loss {step}"] = np.array(loss)
             for name, parameter in run.model.named_parameters():
                 assert device_of(parameter.grad) == device_of(parameter.data) == run.device
                 found[f"{name} {step}"] = to_numpy(parameter.grad)

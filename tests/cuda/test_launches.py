@@ -42,8 +42,7 @@ def test_a_step_of_ppi_makes_few_calls(tmp_path, variant, batch_size):
     split = np.repeat([0, 0, 0, 0, 1, 2], NODES // GRAPHS)  # whole graphs, as in PPI
     dataset = small_dataset(split=split)
     calls = calls_of_a_step(tmp_path, "ppi", dataset, variant=variant, batch_size=batch_size)
-    print(calls.total(), calls)
-    assert calls.total() <= 120, calls
+    assert calls.total() <= (132 if batch_size else 120), calls
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -56,6 +56,10 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
         return self._view(array)
 
     @property
+    def data(self) -> SimpleNamespace:
+        return SimpleNamespace(ptr=self._array.ctypes.data)
+
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         address = (self._array.ctypes.data, False)
         return {"shape": self.shape, "typestr": self.dtype.str, "data": address, "version": 3}

@@ -36,6 +36,7 @@ class Stream:
         self._late = non_blocking
         self._waiting: deque[tuple[np.ndarray, np.ndarray]] = deque()
         self._sent = self._made = 0
+        self.ptr = 0 if null else id(self)
 
     def record(self) -> Event:
         return Event(self, self._sent)

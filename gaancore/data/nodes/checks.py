@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,7 @@ from scipy import sparse
 from gaancore.errors import DataError, GraphError
 from gaancore.system.mapped import forget_pages
 
+RepeatedEdges = Literal["error", "sum", "mean", "max", "first"]
 VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
 
 
@@ -31,9 +32,7 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
     count, first = 0, (0, 0)
     step = max(1, VALUES_AT_A_TIME // features.shape[1])
     for start in range(0, len(features), step):
-        # too large for float32 is inf, and reported as such; some NaN are signals
-        with np.errstate(over="ignore", invalid="ignore"):
-            bad = ~np.isfinite(np.asarray(features[start : start + step], dtype=np.float32))
+        bad = ~np.isfinite(as_float32(features[start : start + step]))
         if not count and bad.any():
             row, column = np.argwhere(bad)[0]
             first = (start + int(row), int(column))
@@ -56,21 +55,52 @@ def check_edge_features(
     Raises DataError naming the first that is not finite in float32.
     """
     called = names or tuple(f"number {n}" for n in range(1, 1 + edge_attr.shape[1]))
-    bad = ~np.isfinite(edge_attr)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise DataError(
-            f"{where}: features of edges: {int(bad.sum()):,} values are not finite, first "
-            f"{edge_attr[row, column]} in {called[column]}; correct them"
-        )
-    if not len(edge_attr):
+    if not edge_attr.size:
         return []
-    constant = (edge_attr == edge_attr[0]).all(axis=0)
+    count, first, constant = 0, (0, 0), np.ones(edge_attr.shape[1], bool)
+    step = max(1, VALUES_AT_A_TIME // edge_attr.shape[1])
+    for start in range(0, len(edge_attr), step):
+        part = as_float32(edge_attr[start : start + step])
+        bad = ~np.isfinite(part)
+        if not count and bad.any():
+            row, column = np.argwhere(bad)[0]
+            first = (start + int(row), int(column))
+        count += int(np.count_nonzero(bad))
+        constant &= (part == as_float32(edge_attr[0])).all(axis=0)
+        forget_pages(edge_attr)
+    if count:
+        raise DataError(
+            f"{where}: features of edges: {count:,} values are not finite in float32, first "
+            f"{edge_attr[first]} in {called[first[1]]}; correct them"
+        )
     return [
         f"feature of edges {name}: the same on every edge, so of no use"
         for name, same in zip(called, constant, strict=True)
         if same
     ]
+
+
+def expect_one_of_each(where: str, repeats: int, repeated_edges: RepeatedEdges) -> None:
+    """Raises DataError if edges that have features repeat others and nothing says what then."""
+    if repeats and repeated_edges == "error":
+        raise DataError(
+            f"{where}: {repeats:,} edges repeat another one, and have features; say what becomes "
+            "of these (repeated_edges): their sum, mean or max, or those of the first"
+        )
+
+
+def beyond_float32(where: str, repeated_edges: RepeatedEdges) -> str:
+    """What is said where features of repeated edges were finite, and are not when merged."""
+    return (
+        f"{where}: features of edges: the {repeated_edges} of repeated edges is beyond float32; "
+        "scale them, or choose what else becomes of them (repeated_edges)"
+    )
+
+
+def as_float32(numbers: np.ndarray) -> np.ndarray:
+    """float32, not copied if they are: what is beyond it is inf, and refused as such."""
+    with np.errstate(over="ignore", invalid="ignore"):  # some NaN are signals
+        return numbers.astype(np.float32, copy=False)
 
 
 def check_split(where: str, split: np.ndarray, node_ids: np.ndarray) -> np.ndarray:

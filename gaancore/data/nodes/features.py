@@ -1,5 +1,6 @@
 """Features of nodes, standardised where they are fetched: the matrix itself is never copied."""
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, get_args
 
 import numpy as np
@@ -79,7 +80,9 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     mean, scale = np.zeros(dataset.num_features), np.ones(dataset.num_features)
     if how != "standard":
         return mean, scale
-    return _statistics(dataset.features, dataset.nodes(TRAIN))
+    nodes = dataset.nodes(TRAIN)
+    parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))
+    return _statistics(dataset.features, lambda: parts, nodes.size)
 
 
 def edge_statistics(dataset: NodeDataset) -> tuple[np.ndarray, np.ndarray] | None:
@@ -91,11 +94,23 @@ def edge_statistics(dataset: NodeDataset) -> tuple[np.ndarray, np.ndarray] | Non
     if graph.edge_attr is None:
         return None
     seen = dataset.split <= TRAIN
-    src, dst = graph.edges()
-    arcs = np.flatnonzero(seen[src] & seen[dst])
-    if not arcs.size:
+    count = sum(part.size for part in _arcs_among(graph, seen))
+    if not count:
         return np.zeros(graph.edge_dim), np.ones(graph.edge_dim)
-    return _statistics(graph.edge_attr, arcs)
+    return _statistics(graph.edge_attr, lambda: _arcs_among(graph, seen), count)
+
+
+def _arcs_among(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
+    """The positions of the arcs between the `nodes` (N,) bool, ROWS_AT_A_TIME at a time."""
+    found, start = np.zeros(0, np.int64), 0
+    for src, dst in graph.edge_chunks():
+        found = np.concatenate([found, start + np.flatnonzero(nodes[src] & nodes[dst])])
+        start += src.size
+        whole = found.size - found.size % ROWS_AT_A_TIME
+        yield from found[:whole].reshape(-1, ROWS_AT_A_TIME)
+        found = found[whole:]
+    if found.size:
+        yield found
 
 
 def standardised_edges(
@@ -107,31 +122,13 @@ def standardised_edges(
     return graph.with_edge_attr(Features(graph.edge_attr, *statistics))
 
 
-def with_known_categories(
-    graph: CSRGraph, names: tuple[str, ...] | None, known: tuple[str, ...] | None
-) -> tuple[CSRGraph, tuple[str, ...] | None]:
-    """The graph and the names of its edges' features, with a column of 0 for each of the `known`
-    categories (COLUMN=CATEGORY) that no edge of it has. Without names nothing is added.
-    """
-    if graph.edge_attr is None or not names or not known:
-        return graph, names
-    has = {name.partition("=")[0] for name in names if "=" in name}
-    absent = [n for n in known if n not in names and "=" in n and n.partition("=")[0] in has]
-    if not absent:
-        return graph, names
-    column = {name: graph.edge_attr[:, n] for n, name in enumerate(names)}
-    none = np.zeros(graph.num_edges, graph.edge_attr.dtype)
-    order = [name for name in known if name in column or name in absent]
-    order += [name for name in names if name not in known]
-    rows = np.stack([column.get(name, none) for name in order], axis=1)
-    return graph.with_edge_attr(rows), tuple(order)
-
-
-def _statistics(matrix: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    parts = np.split(rows, range(ROWS_AT_A_TIME, rows.size, ROWS_AT_A_TIME))
-    mean = sum(matrix[part].sum(axis=0, dtype=np.float64) for part in parts) / rows.size
-    squares = sum(((matrix[part] - mean) ** 2).sum(axis=0) for part in parts)
-    deviation = np.sqrt(squares / rows.size)
+def _statistics(
+    matrix: np.ndarray, parts: Callable[[], Iterable[np.ndarray]], count: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Over the `count` rows whose numbers `parts` gives, the same ones at each call."""
+    mean = sum(matrix[part].sum(axis=0, dtype=np.float64) for part in parts()) / count
+    squares = sum(((matrix[part] - mean) ** 2).sum(axis=0) for part in parts())
+    deviation = np.sqrt(squares / count)
     return mean, np.where(deviation <= 1e-12 * np.abs(mean), 1.0, deviation)
 
 

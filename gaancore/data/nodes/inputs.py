@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaancore.data.nodes.checks import check_features
+from gaancore.data.nodes.checks import RepeatedEdges, check_features
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.make import RawDataset, RepeatedEdges, settle_graph
+from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError, one_line
@@ -63,15 +63,37 @@ def inputs_of(dataset: NodeDataset) -> NodeInputs:
     return NodeInputs(d.path, d.graph, d.features, d.node_ids, *names)
 
 
-def match_categories(inputs: NodeInputs, known: Sequence[str] | None) -> NodeInputs:
-    """`inputs` with the features `known`, where they differ in categories of text alone.
+def match_categories(
+    inputs: NodeInputs, known: Sequence[str] | None, of_edges: Sequence[str] | None
+) -> NodeInputs:
+    """`inputs` with the features `known`, and those of edges `of_edges`, where they differ in
+    categories of text alone.
 
-    A category that no node here has becomes a feature of 0; one that is not known is left out, and
-    a note says of how many nodes. Anything else that differs stays as it is.
+    A category that no node, or edge, here has becomes a feature of 0; one that is not known is left
+    out, and a note says of how many nodes or arcs. Anything else that differs stays as it is.
     """
-    names = inputs.feature_names
+    if (found := _matched(inputs.features, inputs.feature_names, known, "node")) is not None:
+        matrix, names, notes = found
+        told = (*inputs.notes, *notes)
+        inputs = replace(inputs, features=matrix, feature_names=names, notes=told)
+    graph = inputs.graph
+    if (found := _matched(graph.edge_attr, inputs.edge_names, of_edges, "arc")) is not None:
+        matrix, names, notes = found
+        told = (*inputs.notes, *notes)
+        graph = graph.with_edge_attr(matrix)
+        inputs = replace(inputs, graph=graph, edge_names=names, notes=told)
+    return inputs
+
+
+def _matched(
+    matrix: np.ndarray,
+    names: tuple[str, ...] | None,
+    known: Sequence[str] | None,
+    owner: str,
+) -> tuple[np.ndarray, tuple[str, ...], list[str]] | None:
+    """The matrix of the features `known`, their names, and what to say; None if nothing changes."""
     if known is None or names is None or tuple(known) == names:
-        return inputs
+        return None
     place = {name: at for at, name in enumerate(names)}
     lacking = [name for name in known if name not in place]
     unknown = [name for name in names if name not in {*known}]
@@ -80,24 +102,23 @@ def match_categories(inputs: NodeInputs, known: Sequence[str] | None) -> NodeInp
     common = [name for name in known if name in place], [n for n in names if n not in unknown]
     differing = (*lacking, *unknown)
     if common[0] != common[1] or not all(_column_of(name) in categories for name in differing):
-        return inputs
-    features = np.zeros((len(inputs.features), len(known)), np.float32)
+        return None
+    found = np.zeros((len(matrix), len(known)), np.float32)
     for at, name in enumerate(known):
         if name in place:
-            features[:, at] = inputs.features[:, place[name]]
+            found[:, at] = matrix[:, place[name]]
     notes = []
     if unknown:
-        count = int(inputs.features[:, [place[name] for name in unknown]].any(axis=1).sum())
+        count = int(matrix[:, [place[name] for name in unknown]].any(axis=1).sum())
         some = ", ".join(unknown[:SHOWN]) + (", ..." if len(unknown) > SHOWN else "")
         notes.append(
-            f"warning: categories that the run has not seen, left out, of {count:,} nodes: {some}"
+            f"warning: categories that the run has not seen, left out, of {count:,} {owner}s: "
+            f"{some}"
         )
     if lacking:
         some = ", ".join(lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
-        notes.append(f"categories that no node here has: {some}")
-    return replace(
-        inputs, features=features, feature_names=tuple(known), notes=(*inputs.notes, *notes)
-    )
+        notes.append(f"categories that no {owner} here has: {some}")
+    return found, tuple(known), notes
 
 
 def _column_of(name: str) -> str:

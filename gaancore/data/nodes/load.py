@@ -4,10 +4,11 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from gaancore.data.nodes.checks import RepeatedEdges
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.make import RepeatedEdges, Unflagged, make_dataset, split_notes
+from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store

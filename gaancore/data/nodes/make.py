@@ -5,11 +5,16 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from gaancore.data.files.arrays import listed
 from gaancore.data.nodes.checks import (
+    RepeatedEdges,
+    as_float32,
+    beyond_float32,
     check_edge_features,
     check_features,
     check_graph_ids,
     check_split,
+    expect_one_of_each,
 )
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION, NodeDataset
 from gaancore.data.nodes.labels import (
@@ -17,7 +22,6 @@ from gaancore.data.nodes.labels import (
     Labels,
     are_numbers,
     check_labels,
-    listed,
     name_classes,
     without_label,
 )
@@ -26,7 +30,6 @@ from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
 Unflagged = Literal["drop", "train", "context", "error"]
 PARTS = ("training", "validation", "test")
-RepeatedEdges = Literal["error", "sum", "mean", "max", "first"]
 
 
 @dataclass(frozen=True)
@@ -134,13 +137,13 @@ def settle_graph(
     if stored.edge_attr is None:
         undirected = stored.undirected()
     else:
-        said = check_edge_features(raw.path or "edges", stored.edge_attr, raw.edge_names)
-        if repeated_edges == "error" and (repeats := stored.num_repeats):
-            raise DataError(
-                f"{raw.path or 'edges'}: {repeats:,} edges repeat another one, and have features; "
-                "repeated_edges: sum, mean or max of these, or first"
-            )
+        where = raw.path or "edges"
+        said = check_edge_features(where, stored.edge_attr, raw.edge_names)
+        stored = stored.with_edge_attr(as_float32(stored.edge_attr))
+        expect_one_of_each(where, stored.num_repeats, repeated_edges)
         undirected = stored.undirected(reduce=None if repeated_edges == "error" else repeated_edges)
+        if stored.num_repeats and not np.isfinite(undirected.edge_attr).all():
+            raise DataError(beyond_float32(where, repeated_edges))
     graph = undirected.self_loops(self_loops)
     merged = graph_notes(undirected.num_edges, stored.num_repeats)
     return graph, [*said, *merged, *_loop_notes(undirected, graph, self_loops)]

@@ -21,8 +21,13 @@ from gaancore.kernels.cpu.elementwise import (
     sigmoid_backward,
     sigmoid_forward,
 )
-from gaancore.kernels.cpu.linear import linear_backward, linear_forward, matmul
-from gaancore.kernels.cpu.linear_each import linear_each_backward, linear_each_forward
+from gaancore.kernels.cpu.linear import (
+    linear_backward,
+    linear_each_backward,
+    linear_each_forward,
+    linear_forward,
+    matmul,
+)
 from gaancore.kernels.cpu.losses import bce_with_logits, softmax_cross_entropy
 from gaancore.kernels.cpu.pools import (
     segment_max_backward,

@@ -153,6 +153,34 @@ def _linear_backward(
             at += x.shape[1]
 
 
+def linear_each_forward(
+    x: np.ndarray, weights: Parts, biases: Parts, slopes: tuple[float, ...]
+) -> tuple[Parts, None]:
+    layers = zip(weights, biases, slopes, strict=True)
+    return tuple(linear_forward((x,), *layer) for layer in layers), None
+
+
+def linear_each_backward(
+    grads: Parts, outs: Parts, x: np.ndarray, weights: Parts, joined: None,
+    slopes: tuple[float, ...], needed: bool, totals: tuple[np.ndarray | None, ...],
+) -> tuple[tuple[np.ndarray | None, ...], Parts, Parts]:  # fmt: skip
+    count = len(weights)
+    found = [
+        linear_backward(grad, out, (x,), weight, slope, (needed,), (None, of_weight, of_bias))
+        for grad, out, weight, slope, of_weight, of_bias in zip(
+            grads,
+            outs,
+            weights,
+            slopes,
+            totals[count : 2 * count],
+            totals[2 * count :],
+            strict=True,
+        )
+    ]
+    grad_xs = tuple(grad_parts[0] for grad_parts, _, _ in found)
+    return grad_xs, tuple(w for _, w, _ in found), tuple(b for _, _, b in found)
+
+
 @jit
 def _add_bias_leaky_relu(out, bias, slope):
     """out = leaky_relu(out + bias), in place; slope 1 is the identity."""

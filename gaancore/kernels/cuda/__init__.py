@@ -22,8 +22,13 @@ from gaancore.kernels.cuda.elementwise import (
     sigmoid_forward,
 )
 from gaancore.kernels.cuda.launcher import run_where_arrays_live
-from gaancore.kernels.cuda.linear import linear_backward, linear_forward, matmul
-from gaancore.kernels.cuda.linear_each import linear_each_backward, linear_each_forward
+from gaancore.kernels.cuda.linear import (
+    linear_backward,
+    linear_each_backward,
+    linear_each_forward,
+    linear_forward,
+    matmul,
+)
 from gaancore.kernels.cuda.losses import bce_with_logits, softmax_cross_entropy
 from gaancore.kernels.cuda.pools import (
     segment_max_backward,

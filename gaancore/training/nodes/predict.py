@@ -9,11 +9,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gaancore.array import resolve_device
-from gaancore.data.nodes.features import (
-    Features,
-    standardised_edges,
-    with_known_categories,
-)
+from gaancore.data.nodes.features import Features, standardised_edges
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
@@ -108,13 +104,13 @@ class Classifier:
         """
         if self.edges is None:
             return standardised_edges(inputs.graph, None)
-        graph, names = with_known_categories(inputs.graph, inputs.edge_names, self.edge_names)
+        graph = inputs.graph
         if graph.edge_dim != self.edges[0].size:
             raise DataError(
                 f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
                 f"edge, here are {graph.edge_dim:,}"
             )
-        for own, given in zip(self.edge_names or (), names or (), strict=False):
+        for own, given in zip(self.edge_names or (), inputs.edge_names or (), strict=False):
             if own != given:
                 raise DataError(
                     f"{inputs.path}: edges: {given!r} stands where the run was trained on "

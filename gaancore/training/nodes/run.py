@@ -10,6 +10,7 @@ from gaancore.data.nodes.features import edge_statistics, feature_statistics
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn.observe import observing
 from gaancore.optim import PlateauSchedule
+from gaancore.parallel import ALONE, Shares, Team
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
 from gaancore.training.nodes import words
@@ -23,6 +24,7 @@ from gaancore.training.prefetch import Fetch, made_ahead
 from gaancore.training.progress import Validation
 from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
+from gaancore.training.step import Step
 
 NEEDED = ("training", "validation")
 
@@ -47,6 +49,7 @@ class ClassifierRun(Run):
         device: str = "cpu",
         *,
         prefetch: int | None = None,
+        team: Team = ALONE,
     ) -> None:
         s = settings
         if dataset.multi_label != s.multi_label:
@@ -64,7 +67,8 @@ class ClassifierRun(Run):
         self.prefetch = made_ahead(prefetch, device)
         statistics = feature_statistics(dataset, s.normalize)
         edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
-        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges)
+        shares = Shares(s.shares, team)
+        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, shares)
         view = self.scorer.view(TRAIN)
         learned = dataset.labels[dataset.nodes(TRAIN)]
         self.loss_of = NodeLoss(s, learned, dataset.num_classes)
@@ -72,7 +76,7 @@ class ClassifierRun(Run):
         model = build_model(s, dataset.num_features, dataset.num_classes, edge_dim)
         features = self.scorer.features(view)
         table, told = table_on(device, features)
-        self.batches = Batches(view, features, s, model.num_steps, table)
+        self.batches = Batches(view, features, s, model.num_steps, shares, table)
         super().__init__(
             s,
             folder,
@@ -83,21 +87,24 @@ class ClassifierRun(Run):
             schedule=PlateauSchedule(
                 s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience
             ),
+            shares=shares,
         )
         self.optimizer.weight_decay = s.weight_decay
         self.notes = (*words.seen_in_training(s.transductive), *([told] if told else ()))
         if edges is None and dataset.graph.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
-    def fetch(self) -> Fetch[Batch]:
+    def fetch(self) -> Fetch[Step]:
         step = self.progress.step
-        return Fetch(self.batches.batch, step, depth=self.prefetch, device=self.device)
+        return Fetch(self.batches.step, step, depth=self.prefetch, device=self.device)
 
     def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
         return model(Tensor(batch.inputs()), batch.blocks, batch.dropout_seed)
 
-    def loss(self, outputs: Tensor, batch: Batch, part: None) -> Tensor:
-        return self.loss_of(outputs, batch.labels)
+    def loss(self, outputs: Tensor, batch: Batch, part: None, count: int) -> Tensor:
+        mean = self.loss_of(outputs, batch.labels)
+        share = batch.seeds.size / count
+        return mean if share == 1 else mean * share
 
     def rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
@@ -117,7 +124,7 @@ class ClassifierRun(Run):
         gates = HeadValues(view.nodes(VALIDATION), view.num_nodes, gate_values)
         with observing(gates):
             scores = self.scorer.score(self.model, VALIDATION)
-        found = summary(gates.layers)
+        found = summary(gates.of_all(self.team))
         return Validation(scores.micro_f1, asdict(scores), {"gates": found} if found else {})
 
     def kept_with_best(self) -> Groups:

@@ -32,7 +32,7 @@ from gaancore.data.nodes.store.convert import write_store
 from gaancore.data.nodes.store.writer import store_writer
 from gaancore.errors import DataError
 from gaancore.graph import arcs as arcs_module
-from gaancore.graph.stream_rows import write_undirected
+from gaancore.graph.stream.rows import write_undirected
 from gaancore.system import disk, new_folder
 
 FEATS = "feats.npy"

@@ -72,6 +72,18 @@ def test_a_graph_with_other_features_of_edges_is_refused(run):
         run.predict(replace(other, edge_names=("noise", "trust")))
 
 
+def test_they_are_standardised_where_training_sees_the_whole_graph_too(data, tmp_path):
+    scaled = data.graph.with_edge_attr(data.graph.edge_attr * np.float32(1024) + np.float32(7))
+    other = replace(data, graph=scaled)
+    options = {**SMALL, "epochs": 1, "transductive": True}
+    runs = [
+        gaancore.train(graph, out=tmp_path / name, **options)
+        for name, graph in {"one": data, "two": other}.items()
+    ]
+    logits = [run.predictions(graph).logits for run, graph in zip(runs, (data, other), strict=True)]
+    np.testing.assert_allclose(*logits, rtol=1e-3, atol=1e-3)
+
+
 def test_they_are_standardised_over_the_arcs_that_training_sees():
     nodes, edges = np.arange(4), np.array([[1.0, 7.0], [3, 7], [9, 0], [9, 0]])
     graph = CSRGraph.from_edges([0, 1, 2, 3], [1, 0, 1, 2], 4, duplicates="keep", edge_attr=edges)

@@ -34,7 +34,7 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
                 "spectral, which are made of the graph (features), or add some to the files"
             )
         return raw
-    graph = raw.graph.to_csr().undirected().self_loops("drop")
+    graph = raw.graph.to_csr().with_edge_attr(None).undirected().self_loops("drop")
     degrees = np.diff(graph.indptr)
     names: tuple[str, ...]
     seen = "of the whole graph, in training too"

@@ -9,6 +9,7 @@
     split.npy      (N,) int8              0 train, 1 validation, 2 test; never falls
     graph_id.npy   (N,) int64             only if the source names several graphs
     node_ids.npy   (N,) integers or text  the source's own names, only if they are not 0 to N - 1
+    edge_attr.npy  (E, B) float32         finite features of indices.npy's arcs, if they have any
 
 Nodes are in the order of their splits, so training sees the first rows of every array: a view of a
 split is a slice of the files, not a copy. Its graph, which must lack the other neighbours, is
@@ -36,8 +37,8 @@ from gaancore.system.disk import read_json
 META = "meta.json"
 FORMAT, VERSION = "gaancore store", 1
 REQUIRED = ("indptr", "indices", "features", "labels", "split")
-OPTIONAL = ("graph_id", "node_ids")
-NAMES = ("class_names", "feature_names")  # in meta.json, null or left out where there are none
+OPTIONAL = ("graph_id", "node_ids", "edge_attr")
+NAMES = ("class_names", "feature_names", "edge_names")  # in meta.json; null, or not there: none
 AGAIN = "convert the data again"
 COMPARED = 64_000_000  # bytes of a file up to which it is compared with its checksum on opening
 
@@ -67,7 +68,8 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
     meta = _read_meta(folder)
     arrays = {name: _map(folder, name, facts) for name, facts in meta["files"].items()}
     with naming_file(str(folder)):
-        graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"])
+        edges = arrays.get("edge_attr")
+        graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"], edge_attr=edges)
     dataset = NodeDataset(
         name=meta["name"],
         kind=meta["kind"],
@@ -206,6 +208,8 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
         "graph_id": dataset.graph_ids is not None
         and (dataset.graph_ids.dtype != np.int64 or dataset.graph_ids.shape != (n,)),
         "node_ids": dataset.node_ids.dtype.kind not in "iuU" or dataset.node_ids.shape != (n,),
+        "edge_attr": not _are_names_of(dataset.edge_names, dataset.graph.edge_dim)
+        or ("edge_attr" in meta["files"] and meta["files"]["edge_attr"]["dtype"] != "<f4"),
     }
     for name, wrong in problems.items():
         if wrong:

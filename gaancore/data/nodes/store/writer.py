@@ -45,7 +45,7 @@ class StoreWriter:
 
     def finish(self, **facts: Any) -> None:
         """Write meta.json: `name`, `kind`, `num_classes`, `notes`, `ceiling`, what is there, and
-        `class_names` and `feature_names` if there are any."""
+        `class_names`, `feature_names` and `edge_names` if there are any."""
         names = [name for name in (*REQUIRED, *OPTIONAL) if self._file(name).exists()]
         arrays = {name: np.load(self._file(name), mmap_mode="r") for name in names}
         files = {

@@ -1,6 +1,6 @@
 """How the moves of moves.py are written for LLVM: a row, cut into vectors of a fixed width."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -63,6 +63,24 @@ def halve(builder: Any, vector: Any) -> Any:
     low = builder.shuffle_vector(vector, undefined, _lanes(list(range(lanes // 2))))
     high = builder.shuffle_vector(vector, undefined, _lanes(list(range(lanes // 2, lanes))))
     return builder.fadd(low, high, flags=FLAGS)
+
+
+def sum_of_products(builder: Any, pairs: Iterable[list[Any]], element: ir.Type) -> Any:
+    """Vectors multiplied pair by pair, widest first, and summed over pairs and lanes."""
+    total = None
+    for left, right in pairs:
+        product = builder.fmul(left, right, flags=FLAGS)
+        if total is None:
+            total = product
+            continue
+        while total.type.count > product.type.count:
+            total = halve(builder, total)
+        total = builder.fadd(total, product, flags=FLAGS)
+    if total is None:
+        return ir.Constant(element, 0)
+    while total.type.count > 1:
+        total = halve(builder, total)
+    return builder.extract_element(total, ir.Constant(INT32, 0))
 
 
 def interleave_halves(builder: Any, a: Any, b: Any, groups: int) -> Any:

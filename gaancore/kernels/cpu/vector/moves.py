@@ -33,12 +33,12 @@ from gaancore.kernels.cpu.vector.code import (
     FLAGS,
     INT32,
     WIDEST_DOT,
-    halve,
     move,
     pieces,
     read,
     row_of,
     splat,
+    sum_of_products,
     write,
 )
 
@@ -193,22 +193,9 @@ def dot(typingctx: Any, r: Any, rows: Any, i: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         element = context.get_data_type(r.dtype)
         row = row_of(context, builder, rows, values[1], values[2], width.literal_value)
-        total = None
-        for offset, lanes in pieces(width.literal_value, element, WIDEST_DOT):
-            left = read(builder, values[0], offset, lanes)
-            right = read(builder, row, offset, lanes)
-            product = builder.fmul(left, right, flags=FLAGS)
-            if total is None:
-                total = product
-                continue
-            while total.type.count > lanes:
-                total = halve(builder, total)
-            total = builder.fadd(total, product, flags=FLAGS)
-        if total is None:
-            return ir.Constant(element, 0)
-        while total.type.count > 1:
-            total = halve(builder, total)
-        return builder.extract_element(total, ir.Constant(INT32, 0))
+        cut = pieces(width.literal_value, element, WIDEST_DOT)
+        pairs = ([read(builder, side, *piece) for side in (values[0], row)] for piece in cut)
+        return sum_of_products(builder, pairs, element)
 
     return r.dtype(r, rows, i, width), codegen
 

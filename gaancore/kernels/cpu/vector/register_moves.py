@@ -1,10 +1,13 @@
-"""Moves between two register rows, for numbers that are made on the fly and never stored.
+"""Moves for numbers that are made on the fly: between register rows, and before they are needed.
 
-slopes(m, r, slope, width)           m = 1 where r > 0, else slope: the derivative of leaky ReLU
-multiply(r, s, width)                r *= s
-add_register(r, weight, s, width)    r += weight * s
+add_register(r, weight, s, width)         r += weight * s
+leak(r, s, slope, width)                  r *= slope where s <= 0: leaky ReLU, and its derivative
+dot_registers(r, s, width)                <r, s>
+add_outer(r, a, i, rows, j, parts, width) r[c] += a[i, c] * rows[j] for each c of `parts`
+prefetch(rows, i, width)                  rows[i] will be read soon: fetch it into the cache
 
-r, s and m are rows made by `register`; see moves.py for the others.
+r and s are rows made by `register`; that of add_outer has parts * width numbers. See moves.py for
+the others.
 """
 
 from typing import Any
@@ -13,33 +16,21 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 
-from gaancore.kernels.cpu.vector.code import FLAGS, move, pieces, read, splat, write
+from gaancore.kernels.cpu.vector.code import (
+    FLAGS,
+    INT32,
+    WIDEST_DOT,
+    move,
+    pieces,
+    read,
+    row_of,
+    size_of,
+    splat,
+    sum_of_products,
+    write,
+)
 
-
-@move(plain=lambda m, r, slope, width: np.copyto(m, np.where(r > 0, r.dtype.type(1), slope)))
-def slopes(typingctx: Any, m: Any, r: Any, slope: Any, width: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        element = context.get_data_type(r.dtype)
-        for offset, lanes in pieces(width.literal_value, element):
-            zero, one = (splat(builder, ir.Constant(element, x), lanes) for x in (0, 1))
-            positive = builder.fcmp_ordered(">", read(builder, values[1], offset, lanes), zero)
-            chosen = builder.select(positive, one, splat(builder, values[2], lanes))
-            write(builder, chosen, values[0], offset)
-        return context.get_dummy_value()
-
-    return types.void(m, r, r.dtype, width), codegen
-
-
-@move(plain=lambda r, s, width: np.multiply(r, s, out=r))
-def multiply(typingctx: Any, r: Any, s: Any, width: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        element = context.get_data_type(r.dtype)
-        for offset, lanes in pieces(width.literal_value, element):
-            factors = (read(builder, values[side], offset, lanes) for side in (0, 1))
-            write(builder, builder.fmul(*factors, flags=FLAGS), values[0], offset)
-        return context.get_dummy_value()
-
-    return types.void(r, s, width), codegen
+LINE = 64  # bytes that one prefetch brings
 
 
 @move(plain=lambda r, weight, s, width: np.add(r, weight * s, out=r))
@@ -54,3 +45,76 @@ def add_register(typingctx: Any, r: Any, weight: Any, s: Any, width: Any) -> Any
         return context.get_dummy_value()
 
     return types.void(r, weight, s, width), codegen
+
+
+@move(plain=lambda r, s, slope, width: np.copyto(r, np.where(s > 0, r, slope * r)))
+def leak(typingctx: Any, r: Any, s: Any, slope: Any, width: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        element = context.get_data_type(r.dtype)
+        for offset, lanes in pieces(width.literal_value, element):
+            zero = splat(builder, ir.Constant(element, 0), lanes)
+            positive = builder.fcmp_ordered(">", read(builder, values[1], offset, lanes), zero)
+            old = read(builder, values[0], offset, lanes)
+            less = builder.fmul(splat(builder, values[2], lanes), old)
+            write(builder, builder.select(positive, old, less), values[0], offset)
+        return context.get_dummy_value()
+
+    return types.void(r, s, r.dtype, width), codegen
+
+
+@move(plain=lambda r, s, width: r @ s)
+def dot_registers(typingctx: Any, r: Any, s: Any, width: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        element = context.get_data_type(r.dtype)
+        cut = pieces(width.literal_value, element, WIDEST_DOT)
+        pairs = ([read(builder, side, *piece) for side in values[:2]] for piece in cut)
+        return sum_of_products(builder, pairs, element)
+
+    return r.dtype(r, s, width), codegen
+
+
+def _add_outer(
+    r: np.ndarray, a: np.ndarray, i: int, rows: np.ndarray, j: int, parts: int, width: int
+) -> None:
+    r += np.outer(a[i], rows[j]).ravel()
+
+
+@move(plain=_add_outer)
+def add_outer(
+    typingctx: Any, r: Any, a: Any, i: Any, rows: Any, j: Any, parts: Any, width: Any
+) -> Any:
+    """A row is read once for all parts: of 5 parts and 16 numbers, all that is added to stays in
+    the registers of AVX2.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        element, W = context.get_data_type(rows.dtype), width.literal_value
+        factors = row_of(context, builder, a, values[1], values[2], parts.literal_value)
+        row = row_of(context, builder, rows, values[3], values[4], W)
+        for offset, lanes in pieces(W, element):
+            given = read(builder, row, offset, lanes)
+            for c in range(parts.literal_value):
+                factor = builder.load(builder.gep(factors, [ir.Constant(INT32, c)]))
+                product = builder.fmul(splat(builder, factor, lanes), given, flags=FLAGS)
+                old = read(builder, values[0], c * W + offset, lanes)
+                total = builder.fadd(old, product, flags=FLAGS)
+                write(builder, total, values[0], c * W + offset)
+        return context.get_dummy_value()
+
+    return types.void(r, a, i, rows, j, parts, width), codegen
+
+
+@move(plain=lambda rows, i, width: None)
+def prefetch(typingctx: Any, rows: Any, i: Any, width: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        element, byte = context.get_data_type(rows.dtype), ir.IntType(8).as_pointer()
+        row = row_of(context, builder, rows, values[0], values[1], width.literal_value)
+        kind = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
+        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        to_read, into_all_caches, of_data = (ir.Constant(INT32, n) for n in (0, 3, 1))
+        for offset in range(0, width.literal_value, LINE // size_of(element)):
+            address = builder.bitcast(builder.gep(row, [ir.Constant(INT32, offset)]), byte)
+            builder.call(fetch, [address, to_read, into_all_caches, of_data])
+        return context.get_dummy_value()
+
+    return types.void(rows, i, width), codegen

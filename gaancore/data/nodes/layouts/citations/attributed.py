@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from gaancore.data.files.arrays import npz_names, read_npz
+from gaancore.data.files.arrays import listed, npz_names, read_npz
 from gaancore.data.nodes.checks import dense_rows, naming_file
-from gaancore.data.nodes.labels import label_array, listed
+from gaancore.data.nodes.labels import label_array
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
