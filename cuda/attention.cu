@@ -79,21 +79,24 @@ extern "C" __global__ void attention_forward(
     }
 }
 
-// Rows that were cut: a thread owns one number of the output and adds its pieces in order.
+// Rows that were cut: a team owns one number of the output and adds its pieces in a tree.
 extern "C" __global__ void attention_pieces(const real* partial, const real* partial_stats,
                                             const offset* indptr, offset N, offset slots, int K,
-                                            int D, real* out, real* stats) {
-    for (offset t = first_item(1); t < slots * K * D; t += item_stride(1)) {
+                                            int D, int team, real* out, real* stats) {
+    Team my = team_of(team);
+    for (offset t = first_item(team); t < slots * K * D; t += item_stride(team)) {
         offset slot = t / D / K, d = t % D;
         int k = t / D % K;
         Unit unit;
         if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
         real top, total, sum = 0;
-        join_pieces(partial_stats, unit, K, k, top, total);
-        for (offset p = slot; p < slot + unit.pieces; ++p)
+        join_pieces(my, partial_stats, unit, K, k, top, total);
+        for (offset p = slot + my.rank; p < slot + unit.pieces; p += team)
             sum += partial[(p * K + k) * D + d] *
                    exp(partial_stats[(p * K + k) * 2] - shift_of(top));
+        sum = team_sum(my, sum);
         real inverse = total == 0 ? real(0) : 1 / total;
+        if (my.rank != 0) continue;
         out[(unit.row * K + k) * D + d] = inverse * sum;
         if (d == 0) stats[(unit.row * K + k) * 2] = shift_of(top);
         if (d == 0) stats[(unit.row * K + k) * 2 + 1] = inverse;

@@ -41,18 +41,23 @@ extern "C" __global__ void attention_sources(
     }
 }
 
-// Rows that were cut: a thread owns one number of a row and adds its pieces in order.
+// Rows that were cut: a team owns one number of a row and adds its pieces in a tree.
 extern "C" __global__ void attention_sources_pieces(const real* partial, const offset* t_indptr,
                                                     offset S, offset slots, int K, int A, int D,
-                                                    real* grad_keys, real* grad_values) {
+                                                    int team, real* grad_keys,
+                                                    real* grad_values) {
+    Team my = team_of(team);
     int width = A + D;
-    for (offset t = first_item(1); t < slots * K * width; t += item_stride(1)) {
+    for (offset t = first_item(team); t < slots * K * width; t += item_stride(team)) {
         offset slot = t / width / K;
         int d = t % width, k = t / width % K;
         Unit unit;
         if (!find_unit(slot, t_indptr, S, slots, unit) || unit.piece != 0) continue;
         real total = 0;
-        for (offset p = slot; p < slot + unit.pieces; ++p) total += partial[(p * K + k) * width + d];
+        for (offset p = slot + my.rank; p < slot + unit.pieces; p += team)
+            total += partial[(p * K + k) * width + d];
+        total = team_sum(my, total);
+        if (my.rank != 0) continue;
         if (d < A) grad_keys[(unit.row * K + k) * A + d] = total;
         else grad_values[(unit.row * K + k) * D + d - A] = total;
     }

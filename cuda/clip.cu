@@ -1,7 +1,7 @@
 // squares:      sums[b] = the sum over block b's numbers of x^2, in double
 // clip_to_norm: norm[0] = sqrt(the sum of `sums`); x *= max_norm / norm where that is larger than
-//               max_norm > 0. A norm that is not finite makes all of x NaN: nobody waits for it, and
-//               Adam moves nothing by a NaN.
+//               max_norm > 0. A norm that is not finite makes all of x NaN: nobody waits for it,
+//               and Adam moves nothing by a NaN.
 //
 // Owner: a thread owns every (threads in the grid)-th number, neighbours own neighbouring ones, so
 // loads and stores coalesce. Every block adds up all of `sums` for itself, in the same order:

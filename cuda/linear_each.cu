@@ -1,5 +1,5 @@
-// Several layers that read one input, as one product: their weights side by side make the product,
-// split_layers gives each layer its columns, with its bias and its leaky ReLU.
+// Several layers that read one input, as one product, with their weights side by side: split_layers
+// then gives each layer its columns, with its bias and its leaky ReLU.
 //
 // split_layers:    y_p = leaky_relu(the columns of layer p in `product` + bias_p, slope_p)
 // join_gradients:  out = grad_p * (1 where y_p > 0, else slope_p), side by side
@@ -8,8 +8,8 @@
 //
 // Owner: a thread owns one number and steps by the size of the grid; neighbours own neighbouring
 // columns, so loads and stores coalesce. A layer of width 0 is none.
-// Bytes: each reads and writes rows * (A + B + C + D) numbers; join_gradients reads the outputs too,
-// and so does split_gradients with `add`.
+// Bytes: each reads and writes rows * (A + B + C + D) numbers; join_gradients reads the outputs
+// too, and so does split_gradients with `add`.
 
 struct Place {
     int layer, column, width;

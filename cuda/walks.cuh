@@ -1,15 +1,19 @@
 // Walks over the edges of a row, or of a piece of one, that several kernels share.
 
-// The maximum and the sum of exponentials of a row that was cut, from those of its pieces.
-__device__ __forceinline__ void join_pieces(const real* partial,  // (slots, K, 2)
+// The maximum and the sum of exponentials of a row that was cut, from those of its pieces, from
+// slot unit.slot on: each lane of a team takes every team-th piece, then they meet in a tree.
+__device__ __forceinline__ void join_pieces(Team my, const real* partial,  // (slots, K, 2)
                                             const Unit& unit, int K, int k, real& top,
                                             real& total) {
-    offset first = unit.slot - unit.piece;
     top = minus_infinity(), total = 0;
-    for (offset p = first; p < first + unit.pieces; ++p)
-        top = larger(partial[(p * K + k) * 2], top);
-    for (offset p = first; p < first + unit.pieces; ++p)
-        total += exp(partial[(p * K + k) * 2] - shift_of(top)) * partial[(p * K + k) * 2 + 1];
+    for (offset p = my.rank; p < unit.pieces; p += my.size)
+        top = larger(partial[((unit.slot + p) * K + k) * 2], top);
+    top = team_max(my, top);
+    for (offset p = my.rank; p < unit.pieces; p += my.size) {
+        const real* piece = partial + ((unit.slot + p) * K + k) * 2;
+        total += exp(piece[0] - shift_of(top)) * piece[1];
+    }
+    total = team_sum(my, total);
 }
 
 // out[i, k, d] = sum over the edges p of row i of whatever `term` adds; pieces go to `partial`.

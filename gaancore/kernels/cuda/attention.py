@@ -6,7 +6,14 @@ import numpy as np
 
 from gaancore.array import Array, array_module
 from gaancore.kernels import dropout_constants
-from gaancore.kernels.cuda.launcher import STRIPS, launch, num_slots, power_of_two, share_out
+from gaancore.kernels.cuda.launcher import (
+    STRIPS,
+    joining_team,
+    launch,
+    num_slots,
+    power_of_two,
+    share_out,
+)
 from gaancore.kernels.cuda.segments import segment_weighted_sum
 
 Triple = tuple[Array, Array, Array]
@@ -43,8 +50,11 @@ def attention_forward(
     args = (*given, *sizes, *static, *made)
     threads = (N + slots) * K * teams * team
     launch("attention", "attention_forward", values, threads, *args, numbers=numbers)
-    pieces = (partial, partial_stats, indptr, i64(N), i64(slots), i32(K), i32(D), out, stats)
-    launch("attention", "attention_pieces", values, slots * K * D, *pieces, numbers=numbers)
+    joining = joining_team(indptr, slots)
+    joined = (i64(N), i64(slots), i32(K), i32(D), i32(joining))
+    pieces = (partial, partial_stats, indptr, *joined, out, stats)
+    threads = slots * K * D * joining
+    launch("attention", "attention_pieces", values, threads, *pieces, numbers=numbers)
     return out, Saved(queries, keys, values, stats)
 
 
@@ -93,6 +103,8 @@ def _to_sources(
     threads = (S + slots) * K * -(-lanes // team) * team
     args = (*given, i32(team), grad_keys, grad_values, partial)
     launch("attention_sources", "attention_sources", grad, threads, *args, numbers=numbers)
-    pieces = (partial, t_indptr, *sizes, grad_keys, grad_values)
-    launch("attention_sources", "attention_sources_pieces", grad, slots * K * (A + D), *pieces)
+    joining = joining_team(t_indptr, slots)
+    pieces = (partial, t_indptr, *sizes, i32(joining), grad_keys, grad_values)
+    threads = slots * K * (A + D) * joining
+    launch("attention_sources", "attention_sources_pieces", grad, threads, *pieces)
     return grad_keys, grad_values

@@ -114,6 +114,11 @@ def power_of_two(n: int) -> int:
     return min(32, 1 << max(0, n - 1).bit_length())
 
 
+def joining_team(indptr: Array, slots: int) -> int:
+    """Lanes that put the pieces of a row together: as many as the longest row may have pieces."""
+    return power_of_two(int(min(slots, longest_row(indptr) // PIECE + 1)))
+
+
 def num_slots(indptr: Array, num_edges: int) -> int:
     """Places for the pieces of rows that are cut (see segments.cuh): whatever the rows are, or none
     where it is known that no row is so long.
