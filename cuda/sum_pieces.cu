@@ -14,7 +14,7 @@ extern "C" __global__ void sum_pieces(const real* partial,  // (slots, width)
         offset slot = t / width;
         int column = t - slot * width;
         Unit unit;
-        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;  // the whole team
+        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;  // all of it
         real total = 0;
         for (offset p = my.rank; p < unit.pieces; p += team)
             total += partial[(slot + p) * width + column];

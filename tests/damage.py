@@ -6,7 +6,10 @@ from gaancore.kernels.cuda import launcher
 
 
 def damage_text(monkeypatch: pytest.MonkeyPatch, file: str, right: str, wrong: str) -> None:
-    """From here on `right` in cuda/`file`.cu, or in what is put before it, reads `wrong`."""
+    """From here on `right` in cuda/`file`.cu, or in what is put before it, reads `wrong`.
+
+    No file: all texts stay as they are.
+    """
     source = launcher.source
 
     def damaged(name: str, *args) -> str:

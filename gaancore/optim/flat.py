@@ -106,9 +106,16 @@ class FlatGrads:
         def read() -> float:
             found = float(norm())
             if not math.isfinite(found):
-                raise not_finite(
-                    next(n for n, x in self.apart.items() if not np.isfinite(to_numpy(x)).all())
-                )
+                raise not_finite(self._culprit())
             return found
 
         return read
+
+    def _culprit(self) -> str:
+        """The first whose sum of squares is not finite, else the one with the largest."""
+        with np.errstate(all="ignore"):
+            squares = {
+                n: float((to_numpy(x).astype(float) ** 2).sum()) for n, x in self.apart.items()
+            }
+        bad = [name for name, square in squares.items() if not math.isfinite(square)]
+        return bad[0] if bad else max(squares, key=lambda name: squares[name])

@@ -185,7 +185,7 @@ def test_pieces_that_are_added_in_the_order_in_which_they_arrive_are_reported(
     bugs = {
         "    store(rows + ((unit": "    if (unit.slot >= 0 && unit.piece == 0)\n"
         "        store(out + (unit.row * K + k) * D + d, Pack<real>{});\n    store(rows + ((unit",
-        "unit) || unit.piece != 0) continue;  // the whole team\n": "unit)) continue;\n",
+        "unit) || unit.piece != 0) continue;  // all of it\n": "unit)) continue;\n",
         "        real total = 0;\n": "",
         in_order: "",
         "        total = team_sum(my, total);\n": "",
