@@ -135,7 +135,8 @@ class ndarray(NDArrayOperatorsMixin):  # noqa: N801 (CuPy's name)
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
             return NotImplemented
-        result = ufunc(*map(_inside, inputs), **{k: _inside(v) for k, v in kwargs.items()})
+        with np.errstate(all="ignore"):  # a GPU warns of nothing
+            result = ufunc(*map(_inside, inputs), **{k: _inside(v) for k, v in kwargs.items()})
         if result.size:
             count(ufunc.__name__)
         return _outside(result)
@@ -280,7 +281,8 @@ def _gemm(
     assert all(f.c_contiguous or f.f_contiguous for f in flags), "cuBLAS would be given a copy"
     assert out.flags.c_contiguous
     target = _inside(out)
-    target[...] = _inside(a) @ _inside(b) + target.dtype.type(beta) * target
+    with np.errstate(all="ignore"):
+        target[...] = _inside(a) @ _inside(b) + target.dtype.type(beta) * target
     mark_written(target)
     return out
 
@@ -302,7 +304,8 @@ def _function(name: str, parameters: tuple[str, ...]) -> Callable[..., ndarray]:
         if len(args) + len(kwargs) > len(parameters) or not kwargs.keys() <= set(parameters):
             raise TypeError(f"cupy.{name}: only {', '.join(parameters)} are offered")
         count(name, _launches(name, *args))
-        result = function(*_inside(args), **{key: _inside(x) for key, x in kwargs.items()})
+        with np.errstate(all="ignore"):
+            result = function(*_inside(args), **{key: _inside(x) for key, x in kwargs.items()})
         if "out" in kwargs:
             mark_written(result)
         return _outside(result)
