@@ -9,7 +9,7 @@ from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
-from gaancore.parallel import local_rank
+from gaancore.parallel import local_rank, speaks
 from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, choices_of, read_config
 
@@ -66,8 +66,8 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("history", "--history", int, "Steps that a forecast reads."),
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
-     "A graph: those of the file, or in their place degree, ones or spectral. Traffic: inputs "
-     "beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+     "A graph: those of the file, or in their place degree, ones, spectral or learned. Traffic: "
+     "inputs beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
     ("label", "--label", str,
      "Column or attribute that is the label.  [default: label]"),
     ("split_column", "--split-column", str,
@@ -116,8 +116,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("unflagged", "--unflagged", choice_of("unflagged"),
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
     ("edge_features", "--edge-features", str,
-     "Features of edges: the further columns of edges.csv, or edge_attr of an .npz; auto: all, "
-     "none, or names with commas between.  [default: auto; ppi, reddit and metr-la none]"),
+     "Features of edges: the further columns of edges.csv, edge_attr of an .npz, or attributes in "
+     "networkx's files; auto: all, none, or names with commas between, as weight for the third "
+     "cell of a list of edges.  [default: auto; ppi, reddit and metr-la none]"),
     ("repeated_edges", "--repeated-edges", choice_of("repeated_edges"),
      "What the features of edges become that are there more than once."),
     ("nan", "--nan", choice_of("nan"),
@@ -211,7 +212,8 @@ def prefetch_option(command: Command) -> Command:
 
 def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:
     def notify(notice: str) -> None:
-        click.echo(f"note: {notice}", err=True)
+        if speaks():
+            click.echo(f"note: {notice}", err=True)
 
     return resolve_device(name, notify, preferred=local_rank())
 

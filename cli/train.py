@@ -42,6 +42,10 @@ from .show import Display
 @click.option(
     "--resume", metavar="DIR", help="Continue the run in this folder.  [default: a new run]"
 )
+@click.option(
+    "--tensorboard", is_flag=True,
+    help="Write the log for TensorBoard too, into DIR/tensorboard.  [default: no]",
+)  # fmt: skip
 @settings_options
 @quiet_option
 @prefetch_option
@@ -55,16 +59,16 @@ def train(**options: Any) -> int:
     4 heads, and (25, 10) sampled neighbours. METR-LA: a Graph GRU that reads an hour and forecasts
     the next.
 
-    The folder of the run holds record.json (the outcome), log.jsonl (a line per validation),
-    best.safetensors and last.safetensors. Ctrl-C saves the state; --resume goes on from there, and
-    ends with the same weights as if nothing had happened. With --epochs N, a resumed run, even a
-    finished one, trains until epoch N; all other settings stay.
+    The folder of the run holds record.json (the outcome), log.jsonl and log.csv (a line per
+    validation), best.safetensors and last.safetensors. Ctrl-C saves the state; --resume goes on
+    from there, and ends with the same weights as if nothing had happened. With --epochs N, a
+    resumed run, even a finished one, trains until epoch N; all other settings stay.
 
     `mpiexec -n N gaancore train ...` trains in N processes, on one machine or several. The run has
     the same bits whatever N is, and goes on in any other number of processes.
     """
     team = parallel.team()
-    prepare_process(options["threads"] or (team.size > 1 and parallel.num_threads(team)))
+    prepare_process(options["threads"] or parallel.num_threads(team))
     display = Display(quiet=options["quiet"], silent=not team.first)
     begun = _resumed(options) if options["resume"] else _new(options)
     run = begun.run
@@ -98,6 +102,7 @@ def _new(options: dict[str, Any]) -> Begun:
         out=options["out"],
         device=options["device"],
         prefetch=options["prefetch"],
+        tensorboard=options["tensorboard"],
         layers=given_settings(options),
     )
 
@@ -110,5 +115,6 @@ def _resumed(options: dict[str, Any]) -> Begun:
         options["data"],
         device=options["device"],
         prefetch=options["prefetch"],
+        tensorboard=options["tensorboard"],
         layers=given_settings(options),
     )

@@ -16,12 +16,14 @@ ROOT = Path(__file__).parents[1]
 # A name is a module or a folder below `gaancore`; the longest one that fits is a module's room.
 ROOMS = [
     ["errors", "seeding"],
+    ["display"],
     ["system"],
     ["array"],
     ["parallel"],
     ["kernels", "graph"],
     ["kernels.cpu.vector"],
     ["kernels.cpu", "kernels.cuda"],
+    ["sparse"],
     ["tape"],
     ["tensor"],
     ["ops"],

@@ -69,6 +69,7 @@ def make_arrays() -> dict[str, np.ndarray]:
         **{name: normal(SOURCES, H) for name in GRU_PARTS},
         "state": normal(SOURCES, H),
         "state_grad": normal(SOURCES, H),
+        "key_projection": normal(B, K, A),
     }
 
 
@@ -118,6 +119,21 @@ def _attention_backward(kernels: Any, x: Given) -> Results:
     out, saved = _attention(kernels, x)
     links = (*_links(x), *_transposed(x))
     return kernels.attention_backward(x.grad_heads, out, saved, SCALE, 0.0, SEED, *links)
+
+
+def _over_edges(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
+    return x.queries, x.keys, x.values, x.edges, x.key_projection, x.projection
+
+
+def _edge_attention(kernels: Any, x: Given) -> Results:
+    static = (SLOPE, SCALE, 0.0, SEED)
+    return kernels.edge_attention_forward(*_over_edges(x), *_links(x), *static)
+
+
+def _edge_attention_backward(kernels: Any, x: Given) -> Results:
+    out, saved = _edge_attention(kernels, x)
+    given = (x.grad_heads, out, saved, SLOPE, SCALE, 0.0, SEED, True)
+    return kernels.edge_attention_backward(*given, *_links(x), *_transposed(x))
 
 
 def _gru_parts(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
@@ -229,6 +245,16 @@ CHECKS: dict[str, Check] = {
     "split_columns": (
         lambda k, x: k.split_columns(x.features, (F - K, K)),
         lambda x: (x.features[:, :-K], x.features[:, -K:]),
+    ),
+    "edge_attention_forward": (
+        lambda k, x: (_edge_attention(k, x)[0],),
+        lambda x: (plain.edge_attention(*_over_edges(x), BLOCK, SLOPE, SCALE),),
+    ),
+    "edge_attention_backward": (
+        _edge_attention_backward,
+        lambda x: plain.edge_attention_gradients(
+            x.grad_heads, *_over_edges(x), BLOCK, SLOPE, SCALE
+        ),
     ),
     "scale_heads_forward": (
         lambda k, x: (k.scale_heads_forward(x.values, x.gates),),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gaancore.array import device_of, note_longest_row, to_device, to_device_together
+from gaancore.display import Shown
 from gaancore.errors import GraphError
 from gaancore.graph.checks import (
     columns,
@@ -43,7 +44,7 @@ class Transpose(NamedTuple):
     edge_ids: np.ndarray  # (E,) int32 while E < 2^31, else int64
 
 
-class Block:
+class Block(Shown):
     """A CSR matrix whose rows are destinations and whose entries are source rows.
 
     Destination i gathers from the sources indices[indptr[i]:indptr[i + 1]], its neighbourhood N_i.
@@ -196,8 +197,13 @@ class Block:
             there.edge_attr = to_device(self.edge_attr, device_of(there.indptr))
         return there
 
-    def __repr__(self) -> str:
-        return f"Block(num_dst={self.num_dst}, num_src={self.num_src}, num_edges={self.num_edges})"
+    def _shown(self) -> dict[str, Any]:
+        return {
+            "num_dst": self.num_dst,
+            "num_src": self.num_src,
+            "num_edges": self.num_edges,
+            "edge_attr": self.edge_attr,
+        }
 
 
 def _expect_countable(num_src: int) -> None:

@@ -47,6 +47,13 @@ edge_max_forward(values (S,F), edges (E,B), projection (B,F), indptr, indices)
     0 on, is the first that has it; -1 if there is none
 edge_max_backward(grad (N,F), places, edges, projection, needed, indptr, indices, t_indptr,
                   t_indices, t_edge_ids) -> grad_values, grad_projection, grad_edges
+edge_attention_forward(queries (N,K,A), keys (S,K,A), values (S,K,D), edges (E,B), to_keys (B,K,A),
+                       to_values (B,K,D), indptr, indices, slope, scale, rate, seed) -> out, saved
+    attention whose keys and values are those of z_j ++ e_ij: softmax of scale * <queries[i,k],
+    keys[j,k] + edges[e] @ to_keys[:,k]>, dropout of the weights, edge_sum with to_values
+edge_attention_backward(grad (N,K,D), out, saved, slope, scale, rate, seed, needed, indptr, indices,
+                        t_indptr, t_indices, t_edge_ids)
+    -> grad_queries, grad_keys, grad_values, grad_edges, grad_to_keys, grad_to_values
 sigmoid_forward(x) -> 1 / (1 + exp(-x))
 sigmoid_backward(grad, out) -> grad * out * (1 - out)
 scale_heads_forward(heads (N,K,D), gates (N,K)) -> heads * gates, each head by its own number
@@ -144,6 +151,17 @@ and source 2 have none.
 [[0.0, 2.0], [4.0, 4.0], [0.0, 0.0]]
 [[11.0, 14.0]]
 [[-18.0], [1.0], [-33.0]]
+>>> static = (0.5, 1.0, 0.0, 7)  # slope, scale, rate, seed
+>>> given = (0 * values, values, values, edges, projection, projection, indptr, indices)
+>>> out, saved = kernels.edge_attention_forward(*given, *static)
+>>> show(out, *kernels.edge_attention_backward(values, out, saved, *static, True, *links))
+[[[3.5, -5.25]], [[6.0, -11.5]], [[0.0, 0.0]]]
+[[[-3.0, 7.0]], [[0.0, 0.0]], [[0.0, 0.0]]]
+[[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]]
+[[[0.5, 0.5]], [[3.5, 2.5]], [[0.0, 0.0]]]
+[[-4.0], [-4.0], [-15.0]]
+[[[0.0, 0.0]]]
+[[[10.5, 7.5]]]
 >>> out = kernels.sigmoid_forward(np.log([1.0, 3]))
 >>> show(out, kernels.sigmoid_backward(np.array([8.0, 16]), out))
 [0.5, 0.75]

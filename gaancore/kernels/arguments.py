@@ -55,6 +55,14 @@ AXES = {
         "grad": "N F", "places": "N F", "edges": "E B", "projection": "B F", "indptr": "N+1",
         "indices": "E", "t_indptr": "S+1", "t_indices": "E", "t_edge_ids": "E",
     },
+    "edge_attention_forward": {
+        "queries": "N K A", "keys": "S K A", "values": "S K D", "edges": "E B", "to_keys": "B K A",
+        "to_values": "B K D", "indptr": "N+1", "indices": "E",
+    },
+    "edge_attention_backward": {
+        "grad": "N K D", "out": "N K D", "saved": "", "indptr": "N+1", "indices": "E",
+        "t_indptr": "S+1", "t_indices": "E", "t_edge_ids": "E",
+    },
     "scale_heads_forward": {"heads": "N K D", "gates": "N K"},
     "scale_heads_backward": {"grad": "N K D", "heads": "N K D", "gates": "N K"},
     "gru_update_forward": dict.fromkeys(("x_u", "x_r", "x_c", "h_u", "h_r", "h_c", "h"), "N D"),
@@ -80,6 +88,10 @@ SAVED = {
         "queries": "N K A", "keys": "K*S A", "values": "K*S D", "exps": "K E", "inverse": "K N",
     },
     "Saved": {"queries": "N K A", "keys": "S K A", "values": "S K D", "stats": "N K 2"},
+    "WithEdges": {
+        "queries": "N K A", "keys": "S K A", "values": "S K D", "edges": "E B", "to_keys": "B K A",
+        "to_values": "B K D", "weights": "E K",
+    },
 }  # fmt: skip
 # Parameters that are no floats: their types; the lowest number; the axis whose size they stay below
 INTEGERS = {

@@ -5,6 +5,7 @@ from gaancore.errors import ShapeError
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import list_primitive, primitive
+from gaancore.sparse import CSRMatrix
 from gaancore.tape import Adding, Backward, Totals, c_order
 
 
@@ -27,6 +28,44 @@ def matmul(a: Array, b: Array, *, needed: tuple[bool, ...] = ()) -> tuple[Array,
         )
 
     return kernels.matmul(a, b), backward
+
+
+@primitive
+def sparse_matmul(
+    values: Array, dense: Array, *, matrix: CSRMatrix, needed: tuple[bool, ...] = ()
+) -> tuple[Array, Backward]:
+    """A @ dense, where the sparse A (N, F) has `values` in the places of the entries of `matrix`.
+
+    out[i] = sum_{e in row i} values[e] * dense[column(e)]: the rows of `dense` gathered and added
+    with weights, as segment_weighted_sum does along edges. So are the gradients: that of `dense`
+    is A' @ grad, that of values[e] the inner product of grad[row(e)] and dense[column(e)].
+
+    values (E,), dense (F, G). Returns (N, G); an empty row gives 0.
+    Raises ShapeError if a shape or dtype does not fit.
+
+    >>> matrix = CSRMatrix([0, 2, 2], [0, 2], np.array([5.0, 7.0]), num_columns=3)
+    >>> dense = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    >>> sparse_matmul(matrix.values, dense, matrix=matrix).data
+    array([[ 26., 260.],
+           [  0.,   0.]])
+    """
+    expect_floats("sparse_matmul", values=values, dense=dense)
+    expect_shape("sparse_matmul", "values", values, matrix.indices.shape, "one for each entry")
+    expect_shape("sparse_matmul", "dense", dense, (matrix.num_columns, "G"))
+    kernels = kernels_for(dense)
+    weights, rows = values[:, None], dense[:, None, :]  # one head
+    out = kernels.segment_weighted_sum(weights, rows, matrix.indptr, matrix.indices)
+
+    def backward(grad: Array) -> tuple[Array | None, Array | None]:
+        grad = grad[:, None, :]
+        grad_values = grad_dense = None
+        if needed[0]:
+            grad_values = kernels.edge_dot(grad, rows, matrix.indptr, matrix.indices)[:, 0]
+        if needed[1]:
+            grad_dense = kernels.segment_weighted_sum(weights, grad, *matrix.transpose)[:, 0]
+        return grad_values, grad_dense
+
+    return out[:, 0], backward
 
 
 @primitive

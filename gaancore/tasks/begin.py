@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gaancore.training.choices import Layer, differences, with_changes
 from gaancore.training.run import Run
 from gaancore.training.run_folder import FolderTakenError, RunFolder
 from gaancore.training.same_data import expect_same_data, not_compared
+from gaancore.training.scalars import expect_tensorboard
 
 RUNS = Path("runs")
 
@@ -52,6 +54,7 @@ def begin(
     out: str | os.PathLike[str] | None = None,
     device: str = "auto",
     prefetch: int | None = None,
+    tensorboard: bool = False,
     layers: Sequence[Layer] = (),
     team: Team | None = None,
 ) -> Begun:
@@ -61,13 +64,14 @@ def begin(
              else its built-in look-alike.
     task   : by default what fits the data (see `choose`); without data `ppi`.
     out    : folder, by default runs/TASK-MODEL-VARIANT-seedN, with a number where that is taken.
+    tensorboard : write the log for TensorBoard too, see `EventFile`.
     layers : settings asked for, weakest first.
     team   : the ranks that train it together, by default those that a launcher has started.
     Raises SettingsError, DataError; in all ranks what one of them finds.
     """
     team = parallel.team() if team is None else team
     with team.together():
-        return _begun(team, data, task, out, device, prefetch, layers)
+        return _begun(team, data, task, out, device, prefetch, tensorboard, layers)
 
 
 def _begun(
@@ -77,8 +81,11 @@ def _begun(
     out: str | os.PathLike[str] | None,
     device: str,
     prefetch: int | None,
+    tensorboard: bool,
     layers: Sequence[Layer],
 ) -> Begun:
+    if tensorboard:  # before anything is read
+        expect_tensorboard()
     lines: list[str] = []
     named = frozenset(name for _, changes in layers for name in changes)
     if team is not ALONE:
@@ -96,7 +103,8 @@ def _begun(
     if words is not None:
         lines.append(words)
     where = iter([user_path(out)]) if out else _free_names(settings)
-    run = what.run(settings, dataset, RunFolder(next(where)), device, prefetch, team)
+    folder_at = partial(RunFolder, tensorboard=tensorboard)
+    run = what.run(settings, dataset, folder_at(next(where)), device, prefetch, team)
     expect_same_run(run)
 
     def start() -> str:
@@ -107,9 +115,9 @@ def _begun(
             except FolderTakenError:
                 if out:
                     raise
-                run.folder = RunFolder(next(where))
+                run.folder = folder_at(next(where))
 
-    run.folder = RunFolder(Path(team.from_first(start)))
+    run.folder = folder_at(Path(team.from_first(start)))
     return Begun(run, what, (*lines, *ranks_in_words(run)))
 
 
@@ -130,6 +138,7 @@ def resume(
     *,
     device: str = "auto",
     prefetch: int | None = None,
+    tensorboard: bool = False,
     layers: Sequence[Layer] = (),
     team: Team | None = None,
 ) -> Begun:
@@ -139,12 +148,14 @@ def resume(
     data   : the run's data, if they have moved or came from memory.
     layers : settings that the user names again: they must be the run's, except for `epochs`, which
              may be another number.
+    tensorboard : write the log, from its beginning, for TensorBoard too.
     team   : as in `begin`; any number of ranks goes on with the same bits.
     Raises SettingsError if a setting or the data differ, DataError if there is no run.
     """
     team = parallel.team() if team is None else team
     with team.together():
-        return _resumed(team, RunFolder(user_path(path)), data, device, prefetch, layers)
+        folder = RunFolder(user_path(path), tensorboard=tensorboard)
+        return _resumed(team, folder, data, device, prefetch, layers)
 
 
 def _resumed(

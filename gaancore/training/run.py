@@ -258,6 +258,11 @@ class Run(ABC):
             "seconds": round(p.seconds, 3),
             "rss_mb": rss_mb(),
         }
+        if self.team.size > 1:
+            line["exchange_share"] = round(
+                self.gradients.exchanged / max(p.training_seconds, 1e-9), 4
+            )
+        self.gradients.exchanged = 0.0
         p.loss_sum, p.loss_count, p.edges, p.training_seconds = 0.0, 0, 0, 0.0
         batches.waited = 0.0
         if best:

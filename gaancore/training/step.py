@@ -1,5 +1,6 @@
 """One step of a run: its shares, and what comes of them on all ranks."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,6 +42,7 @@ class StepGradients:
         self.model = model
         self.shares = shares
         self.pieces = Gradients(model, device)
+        self.exchanged = 0.0  # seconds spent on adding, and on waiting for other ranks
 
     def of(
         self, learn: Callable[[Any, Any, Any], Array], step: Step, launched: Callable[[], None]
@@ -64,8 +66,10 @@ class StepGradients:
         if alone:
             return lambda: _sum(later[0]), step.batches[0].edges
         own = [[_sum(parts), b.edges] for parts, b in zip(later, step.batches, strict=True)]
+        clock = time.perf_counter()
         found = self.shares.team.rows(np.array(own, np.float64).reshape(-1, 2))
         _put(self.model.parameters(), self.shares.add(self._stacked(gradients)))
+        self.exchanged += time.perf_counter() - clock
         loss = sum(found[:, 0].tolist())
         return lambda: loss, int(found[:, 1].sum())
 

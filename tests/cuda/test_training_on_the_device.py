@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from emulator.device import MODES, EmulatedCupy
 from numpy.testing import assert_allclose
+from scipy import sparse
 from small_run import contents, resumed_run, run_until, small_dataset, small_run
 
 from gaancore.array import Uploads, device_of, to_device, to_numpy
@@ -190,6 +191,21 @@ def test_a_run_against_learning_by_heart_agrees_with_the_cpu(tmp_path, device, o
     for place in ("cpu", device):
         task = "classes" if one_class else "labels"
         small_run(tmp_path / place[:3], dataset, device=place, task=task, **against).train()
+        lines = (tmp_path / place[:3] / "log.jsonl").read_text("utf-8").splitlines()
+        losses[place] = [json.loads(line)["loss"] for line in lines]
+    assert_allclose(losses[device], losses["cpu"], rtol=1e-4)
+
+
+@ON_CUDA
+@pytest.mark.parametrize("model", ["gaan", "fnn"])
+def test_a_run_on_sparse_features_agrees_with_the_cpu(tmp_path, device, model):
+    dense = small_dataset()
+    few = np.where(dense.features > 1, dense.features, 0).astype(np.float32)
+    dataset = replace(dense, features=sparse.csr_array(few))
+    losses = {}
+    for place in ("cpu", device):
+        settings = {"device": place, "model": model, "input_dropout": 0.3}
+        small_run(tmp_path / place[:3], dataset, **settings).train()
         lines = (tmp_path / place[:3] / "log.jsonl").read_text("utf-8").splitlines()
         losses[place] = [json.loads(line)["loss"] for line in lines]
     assert_allclose(losses[device], losses["cpu"], rtol=1e-4)

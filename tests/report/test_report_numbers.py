@@ -285,3 +285,10 @@ def test_what_cannot_be_reported_is_refused_in_one_line(
     with pytest.raises(DataError, match=r"pip install 'gaancore\[report\]'"):
         write(nodes_run, page)
     assert not page.exists()
+
+
+def test_a_run_writes_the_page_that_the_function_writes(nodes_run, tmp_path):
+    ours = nodes_run.report(tmp_path / "ours.html", nodes=5, seed=3)
+    assert ours == tmp_path / "ours.html"
+    theirs = write(nodes_run, tmp_path / "theirs.html", nodes=5, seed=3)
+    assert ours.read_bytes() == theirs.read_bytes()

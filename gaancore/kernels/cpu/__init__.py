@@ -4,6 +4,8 @@ from gaancore.kernels.arguments import check_if_asked
 from gaancore.kernels.cpu.attention import attention_backward, attention_forward
 from gaancore.kernels.cpu.columns import join_columns, split_columns
 from gaancore.kernels.cpu.edges import (
+    edge_attention_backward,
+    edge_attention_forward,
     edge_max_backward,
     edge_max_forward,
     edge_sum_backward,
@@ -48,6 +50,8 @@ __all__ = [
     "attention_forward",
     "bce_with_logits",
     "dropout",
+    "edge_attention_backward",
+    "edge_attention_forward",
     "edge_dot",
     "edge_max_backward",
     "edge_max_forward",

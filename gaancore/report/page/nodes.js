@@ -23,7 +23,7 @@ function ofNodes(found) {
 
 function classTable(found) {
   const { names, rows, ece, total } = found.classes;
-  const columns = [["class", "text", (c) => named(names[c])], ["precision", "share", digits], ["recall", "share", digits],
+  const columns = [["labels" in found.confusion ? "label" : "class", "text", (c) => named(names[c])], ["precision", "share", digits], ["recall", "share", digits],
     ["F1", "share", digits], ["support", "number", whole], ["ECE", "number", digits]].map(([title, kind, show]) => [title, kind, (v) => show(v)]);
   const said = rows.length < total ? `The ${whole(rows.length)} of ${whole(total)} with most nodes. ` : "";
   return el("div", {}, sortable("Scores of each class", columns, rows.map((row) => [...row]), [4, true]),
@@ -69,7 +69,7 @@ function worstLabels(rows, names, noun) {
         yaxis: axis(colour, "", { autorange: "reversed", tickvals: y, ticktext: rows.map((row) => literal(names[row[0]])) }) }];
   };
   return chart(`The ${rows.length} ${noun} with most errors`,
-    `Most errors: ${short(names[worst])}, missed at ${whole(missed)} nodes and given to ${whole(wrong)} without it.`, draw,
+    `Most errors: label ${short(names[worst])}, missed at ${whole(missed)} nodes and given to ${whole(wrong)} without it.`, draw,
     { size: "tall", numbers: [["label", "missed", "given without it"], rows.map(([c, m, w]) => [named(names[c]), whole(m), whole(w)])] });
 }
 

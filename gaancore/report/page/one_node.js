@@ -5,7 +5,8 @@ function oneNode(found, several) {
   const weights = one.arcs.weights.map(unpacked), gateValues = one.gates.map(unpacked);
   const isWrong = (n) => one.wrong[n] > 0;
   const wrongOnes = one.nodes.map((_, n) => n).filter(isWrong);
-  const state = { n: wrongOnes[0] ?? 0, layer: weights.length - 1, head: -1 };
+  const telling = wrongOnes.find((n) => one.arcs.starts[n + 1] - one.arcs.starts[n] >= 5);
+  const state = { n: telling ?? wrongOnes[0] ?? 0, layer: weights.length - 1, head: -1 };
 
   const search = el("input", { id: "node-search", list: "node-ids", autocomplete: "off", spellcheck: "false", onchange: () => find(search.value) });
   const list = el("datalist", { id: "node-ids" }, ...one.nodes.map((at) => el("option", { value: ids[at] })));
@@ -127,7 +128,7 @@ function oneNode(found, several) {
     el("div", { class: "controls" }, labelled("node", search), list,
       el("button", { type: "button", class: "plain", id: "previous-wrong", onclick: () => step(-1) }, wrongOnes.length ? "← previous wrong" : "← previous"),
       el("button", { type: "button", class: "plain", id: "next-wrong", onclick: () => step(1) }, wrongOnes.length ? "next wrong →" : "next →"), ...attention),
-    answer, el("div", { class: "two" }, el("div", {}, picture, hover), facts), neighbours);
+    answer, el("div", { class: "two" }, el("div", { class: "stay" }, picture, hover), facts), neighbours);
 }
 
 function swatch(variable) {

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from scipy.special import stdtrit
+import scipy  # whose modules are imported at their first use
 
 from gaancore.reproduce.claims import Claim, claim_of
 from gaancore.reproduce.report.schema import Order, Outcome, Pair
@@ -57,7 +57,7 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     (-0.484, 4.484)
     """
     n = len(differences)
-    quantile = float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    quantile = float(scipy.special.stdtrit(n - 1, (1 + LEVEL) / 2))
     mean = statistics.fmean(differences)
     half = quantile * statistics.stdev(differences) / n**0.5
     return mean - half, mean + half

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,13 @@ from gaancore.array import (
     to_device_together,
 )
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
-from gaancore.data.nodes.features import ROWS_AT_A_TIME, Features
+from gaancore.data.nodes.features.standardised import ROWS_AT_A_TIME, Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
 from gaancore.parallel import ONE_SHARE, Shares
 from gaancore.seeding import derive_seed, generator
+from gaancore.sparse import CSRMatrix
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
 from gaancore.training.step import Step
@@ -32,14 +34,14 @@ SHARE = 0.5  # of the free memory that features may take; the model and its tape
 class Batch:
     """All that a share of a step needs: made on the host, ahead of the step if need be.
 
-    x (num_src of the outermost block, F) float32, or the rows of its nodes in `table`, which has
-    the features of all on the device; labels as in a dataset, a row for each seed. dropout_seed is
-    that of this share. Without seeds there are no parts.
+    x (num_src of the outermost block, F) float32, dense or sparse, or the rows of its nodes in
+    `table`, which has the features of all on the device; labels as in a dataset, a row for each
+    seed. dropout_seed is that of this share. Without seeds there are no parts.
     """
 
     seeds: np.ndarray
     blocks: list[Block]
-    x: Array
+    x: Array | CSRMatrix
     labels: Array
     dropout_seed: int
     table: Array | None = None
@@ -61,7 +63,7 @@ class Batch:
         if device == "cpu":
             return self
         distinct = {id(block): block for block in self.blocks}  # some are used twice
-        small = [array for block in distinct.values() for array in block.offsets()]
+        small: list[Any] = [x for block in distinct.values() for x in block.offsets()]
         small += [self.labels] if self.table is None else [self.labels, self.x]
         there = iter(to_device_together(small, device))  # in one copy
         moved = {
@@ -69,9 +71,14 @@ class Batch:
             for key, block in distinct.items()
         }
         labels = next(there)
-        x = to_device(self.x, device) if self.table is None else next(there)
+        x = features_to(self.x, device) if self.table is None else next(there)
         blocks = [moved[id(block)] for block in self.blocks]
         return replace(self, blocks=blocks, x=x, labels=labels)
+
+
+def features_to(x: Array | CSRMatrix, device: str) -> Array | CSRMatrix:
+    """Features, dense or sparse, on `device`."""
+    return x.to(device) if isinstance(x, CSRMatrix) else to_device(x, device)
 
 
 class Batches:
@@ -144,6 +151,8 @@ class Batches:
             _ = block.transpose  # the gradient will ask for it
         rows = blocks[0].src_ids if blocks else seeds
         x = self.features[rows] if self.table is None else rows
+        if isinstance(x, CSRMatrix):
+            _ = x.transpose
         dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
         return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table)
 
@@ -176,20 +185,20 @@ class Batches:
 
 def table_on(device: str, features: Features) -> tuple[Array | None, str]:
     """All rows of `features` on a CUDA device, standardised as they are fetched, or None where they
-    do not fit; and a line on which it is. On a CPU None, and nothing to say.
+    do not fit; and a line on which it is. On a CPU, or of sparse rows, None and nothing to say.
     """
-    if device == "cpu":
+    if device == "cpu" or isinstance(features[np.arange(0)], CSRMatrix):
         return None, ""
     size, free = 4 * int(np.prod(features.shape)), memory_of(device)[0]
     sizes = f"{size / 1e6:,.0f} MB of features, {free / 1e6:,.0f} MB free on {device}"
     if size > SHARE * free:
         return None, f"{sizes}: their rows are sent step by step"
-    first = to_device(features[np.arange(0)], device)
+    first: Array = to_device(np.zeros(0), device)
     with on_device_of(first):
         table = array_module(first).empty(features.shape, np.float32)
         for start in range(0, features.shape[0], ROWS_AT_A_TIME):
             nodes = np.arange(start, min(start + ROWS_AT_A_TIME, features.shape[0]))
-            table[start : start + nodes.size] = to_device(features[nodes], device)
+            table[start : start + nodes.size] = features_to(features[nodes], device)
     return table, f"{sizes}: they are kept there"
 
 

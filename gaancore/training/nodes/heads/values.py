@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import entr
+import scipy  # whose modules are imported at their first use
 
 from gaancore.array import device_of, to_device, to_numpy
 from gaancore.graph.block import Block
@@ -107,7 +107,7 @@ def attention_entropy(seen: Seen, rows: np.ndarray) -> np.ndarray:
     out = np.full((rows.size, seen.layer.num_heads), np.nan)
     chosen = np.flatnonzero(degrees > 1)
     found = [
-        np.add.reduceat(entr(weights.astype(np.float64)), indptr[:-1])
+        np.add.reduceat(scipy.special.entr(weights.astype(np.float64)), indptr[:-1])
         for _, indptr, weights in _weights_in_parts(seen, rows[chosen])
     ]
     if found:
