@@ -4,6 +4,7 @@ The ranks are threads here; tests/cli/test_mpiexec.py has processes.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,14 @@ def classes(folder: Path, team: Team, **changes: Any) -> ClassifierRun:
         **({"shares": 3, "eval_fanouts": (3, 2), "epochs": 2} | changes)
     )
     return ClassifierRun(settings, small_reddit(), RunFolder(folder), team=team)
+
+
+def words(folder: Path, team: Team, **changes: Any) -> ClassifierRun:
+    """On sparse features."""
+    settings = small_settings(shares=4, input_dropout=0.3, epochs=2, **changes)
+    dense = small_dataset()
+    few = sparse.csr_array(np.where(dense.features > 1, dense.features, 0).astype(np.float32))
+    return ClassifierRun(settings, replace(dense, features=few), RunFolder(folder), team=team)
 
 
 def roads(folder: Path, team: Team, **changes: Any) -> ForecastRun:
