@@ -17,7 +17,8 @@ from small_traffic_run import small_traffic_options
 
 TASKS = (
     "own-data", "few-labels", "settings", "layouts", "tables", "archives", "public-files",
-    "labels-and-splits", "sensors", "sensor-files", "training", "questions", "edge-features",
+    "labels-and-splits", "sensors", "sensor-files", "training", "use-a-run",
+    "questions", "edge-features", "sparse-features", "report",
 )  # fmt: skip
 SHORT = {
     "train": ["--epochs", "2"],
