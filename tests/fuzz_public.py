@@ -226,22 +226,26 @@ def write_packed_csv(folder: Path) -> None:
 
 
 def _edges_with_features(content: bytes) -> Facts:
-    """A column is all numbers or all text, which is categories."""
+    """A column is all numbers or all text, which is categories, but for cells of nothing."""
     header, *rows = csv_rows(content)
     lowered = [name.lower() for name in header]
     ends = lowered.index("src"), lowered.index("dst")
     facts: Facts = {}
     for at, name in enumerate(header):
         texts = [row[at] for row in rows]
-        numbers = at not in ends and all(map(_is_number, texts))
-        assert numbers or at in ends or not any(map(_is_number, texts))
+        told = [text for text in texts if text.lower() not in EMPTY]
+        numbers = at not in ends and all(map(_is_number, told))
+        assert numbers or at in ends or not any(map(_is_number, told))
         for row, text in zip(rows, texts, strict=True):
             _, *pair = arc = arc_of(*(row[end] for end in ends))
             facts[arc] = True
-            values = {name: text} if numbers else {f"{name}={t}": t == text for t in {*texts}}
+            values = {name: text} if numbers else {f"{name}={t}": t == text for t in {*told}}
             for feature, value in values.items() if at not in ends else ():
                 facts.setdefault(("edge", *pair, feature), set()).add(value)
     return facts
+
+
+EMPTY = {"", "nan", "na", "n/a", "null", "none"}  # what means that there is nothing
 
 
 def _is_number(text: str) -> bool:
