@@ -83,6 +83,10 @@ def convert(
     """
     if seed is not None and shares is None:
         raise SettingsError("seed: nothing is drawn without a split; leave it out")
+    if asked.get("features") == "learned":
+        raise SettingsError(
+            "features: learned ones are learned in training; choose them there, of a store too"
+        )
     given = {"edge_features": AUTO, **{name: value for name, value in asked.items() if value}}
     repeated_edges = given.pop("repeated_edges", "error")
     reading = Reading(**given)

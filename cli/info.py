@@ -86,7 +86,7 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
             for name, mean in f["mean_degree"].items()
         ),
         *([("features of an edge", edges)] if f["edge_features"] else []),
-        ("features", f"{features['count']:,}"),
+        ("features", f"{features['count']:,}{_sparse(features)}"),
         ("  with one value for all nodes", f"{features['constant']:,}"),
         ("nodes whose features are all 0", f"{features['zero_rows']:,}"),
         ("labels" if several else "classes", f"{labels['count']:,}"),
@@ -103,6 +103,10 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     shown = {name: size[key] for key, name in names.items() if size[key]}
     megabytes = ", ".join(f"{number / 1e6:,.1f}" for number in shown.values())
     return [*rows, (f"MB of {', '.join(shown)}", megabytes)]
+
+
+def _sparse(features: dict[str, Any]) -> str:
+    return f", sparse: {features['filled']:.2%} are not 0" if "filled" in features else ""
 
 
 def _count(label: int | str, nodes: int) -> str:

@@ -14,8 +14,9 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from gaancore import __version__, parallel
+from gaancore import __version__
 from gaancore.errors import UserError
+from gaancore.launcher import expect_alone, speaks
 
 OUT_OF_MEMORY, INTERRUPTED = 3, 130
 
@@ -78,7 +79,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         found = super().resolve_command(ctx, args)
         if found[0] not in ON_RANKS:
-            parallel.expect_alone(f"gaancore {found[0]}")
+            expect_alone(f"gaancore {found[0]}")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -132,7 +133,7 @@ def main() -> None:
     try:
         code = gaancore.main(standalone_mode=False)
     except click.ClickException as error:
-        if parallel.speaks():
+        if speaks():
             error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
@@ -158,14 +159,18 @@ def _print_any_name() -> None:
 
 
 def _interrupted() -> NoReturn:
-    if parallel.speaks():
+    from gaancore import parallel
+
+    if speaks():
         click.echo("interrupted", err=True)
     parallel.leave(INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> NoReturn:
     """End with one line, after the traceback of the error at hand if it was asked for."""
-    if parallel.speaks() or not parallel.agreed():
+    from gaancore import parallel
+
+    if speaks() or not parallel.agreed():
         if "--debug" in sys.argv[1:]:
             traceback.print_exc()
         click.echo(f"error: {message}", err=True)

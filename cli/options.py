@@ -64,8 +64,8 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("history", "--history", int, "Steps that a forecast reads."),
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
-     "A graph: those of the file, or in their place degree, ones or spectral. Traffic: inputs "
-     "beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+     "A graph: those of the file, or in their place degree, ones, spectral or learned. Traffic: "
+     "inputs beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
     ("label", "--label", str,
      "Column or attribute that is the label.  [default: label]"),
     ("split_column", "--split-column", str,
@@ -114,8 +114,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("unflagged", "--unflagged", choice_of("unflagged"),
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
     ("edge_features", "--edge-features", str,
-     "Features of edges: the further columns of edges.csv, or edge_attr of an .npz; auto: all, "
-     "none, or names with commas between.  [default: auto; ppi, reddit and metr-la none]"),
+     "Features of edges: the further columns of edges.csv, edge_attr of an .npz, or attributes in "
+     "networkx's files; auto: all, none, or names with commas between, as weight for the third "
+     "cell of a list of edges.  [default: auto; ppi, reddit and metr-la none]"),
     ("repeated_edges", "--repeated-edges", choice_of("repeated_edges"),
      "What the features of edges become that are there more than once."),
     ("nan", "--nan", choice_of("nan"),

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from gaancore.array import resolve_device
-from gaancore.parallel import local_rank
+from gaancore.launcher import local_rank, speaks
 
 Command = Callable[..., Any]
 
@@ -43,6 +43,7 @@ def prefetch_option(command: Command) -> Command:
 
 def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:
     def notify(notice: str) -> None:
-        click.echo(f"note: {notice}", err=True)
+        if speaks():
+            click.echo(f"note: {notice}", err=True)
 
     return resolve_device(name, notify, preferred=local_rank())

@@ -63,7 +63,7 @@ def train(**options: Any) -> int:
     the same bits whatever N is, and goes on in any other number of processes.
     """
     team = parallel.team()
-    prepare_process(options["threads"] or (team.size > 1 and parallel.num_threads(team)))
+    prepare_process(options["threads"] or parallel.num_threads(team))
     display = Display(quiet=options["quiet"], silent=not team.first)
     begun = _resumed(options) if options["resume"] else _new(options)
     run = begun.run

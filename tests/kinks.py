@@ -48,6 +48,12 @@ def kink_margin(evaluate: Callable[[], object], ties_move_together: bool = False
         margins.append(np.abs(before).min(initial=np.inf))
         return original_edge_sum(weights, values, edges, projection, slope, indptr, indices)
 
+    def edge_attention_forward(queries, keys, values, edges, to_keys, to_values, *links_and_static):
+        before = values[links_and_static[1]] + np.tensordot(edges, to_values, 1)
+        margins.append(np.abs(before).min(initial=np.inf))
+        given = (queries, keys, values, edges, to_keys, to_values)
+        return original_edge_attention(*given, *links_and_static)
+
     def edge_max_forward(values, edges, projection, indptr, indices):
         brought = values[indices] + edges @ projection
         for start, stop in pairwise(indptr):
@@ -58,6 +64,7 @@ def kink_margin(evaluate: Callable[[], object], ties_move_together: bool = False
         return original_edge_max(values, edges, projection, indptr, indices)
 
     original_edge_sum, original_edge_max = cpu.edge_sum_forward, cpu.edge_max_forward
+    original_edge_attention = cpu.edge_attention_forward
     original_linear, original_max = cpu.linear_forward, cpu.segment_max_forward
     original_gru = cpu.gru_update_forward
     with (
@@ -65,6 +72,7 @@ def kink_margin(evaluate: Callable[[], object], ties_move_together: bool = False
         patch.object(cpu, "segment_max_forward", segment_max_forward),
         patch.object(cpu, "gru_update_forward", gru_update_forward),
         patch.object(cpu, "edge_sum_forward", edge_sum_forward),
+        patch.object(cpu, "edge_attention_forward", edge_attention_forward),
         patch.object(cpu, "edge_max_forward", edge_max_forward),
     ):
         evaluate()

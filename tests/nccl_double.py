@@ -1,5 +1,6 @@
-"""NCCL between threads, with the names and arguments that CuPy gives it. Arrays are read and written
-by their addresses, as NCCL does.
+"""NCCL between threads, with the names and arguments that CuPy gives it.
+
+Arrays are read and written by their addresses, as NCCL does.
 """
 
 import ctypes

@@ -14,6 +14,7 @@ PAGES = [
 NAMES = [page.relative_to(CHECKOUT).as_posix() for page in PAGES]
 TEXTS = {name: page.read_text(encoding="utf-8") for name, page in zip(NAMES, PAGES, strict=True)}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LAUNCHED = re.compile(r"^(\.venv/bin/|(mpiexec|srun)( -\S+ \S+)* )")
 HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 
 
@@ -28,7 +29,8 @@ def fenced(name: str, language: str) -> list[str]:
 
 
 def commands_in(text: str) -> Iterator[list[str]]:
-    """The words after `gaancore` of each command that begins a line."""
+    """The words after `gaancore` of each command that begins a line, also behind mpiexec."""
     for line in text.splitlines():
-        if line.removeprefix(".venv/bin/").startswith("gaancore "):
-            yield shlex.split(line, comments=True)[1:]
+        command = LAUNCHED.sub("", line)
+        if command.startswith("gaancore "):
+            yield shlex.split(command, comments=True)[1:]

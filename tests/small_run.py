@@ -40,6 +40,7 @@ MEASURED = {
     "edges_per_second",
     "training_seconds",
     "waiting_share",
+    "exchange_share",
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gaancore.array import to_numpy
 from gaancore.doctor import plain_loops as plain
+from gaancore.doctor.layer_checks import LAYER_CHECKS
 from gaancore.graph.block import Block
 
 DEGREES = (0, 1, 2, 31, 0, 33, 600, 5, 0)  # 600: long enough that a GPU cuts the row into pieces
@@ -68,6 +69,7 @@ def make_arrays() -> dict[str, np.ndarray]:
         **{name: normal(SOURCES, H) for name in GRU_PARTS},
         "state": normal(SOURCES, H),
         "state_grad": normal(SOURCES, H),
+        "key_projection": normal(B, K, A),
     }
 
 
@@ -119,12 +121,19 @@ def _attention_backward(kernels: Any, x: Given) -> Results:
     return kernels.attention_backward(x.grad_heads, out, saved, SCALE, 0.0, SEED, *links)
 
 
-def _linear_backward(kernels: Any, x: Given) -> Results:
-    parts = (x.features, x.gates)
-    out = kernels.linear_forward(parts, x.weight, x.bias, SLOPE)
-    given = (x.outputs_grad, out, parts, x.weight, SLOPE, (True, True))
-    grad_parts, *grads = kernels.linear_backward(*given)
-    return *grad_parts, *grads
+def _over_edges(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
+    return x.queries, x.keys, x.values, x.edges, x.key_projection, x.projection
+
+
+def _edge_attention(kernels: Any, x: Given) -> Results:
+    static = (SLOPE, SCALE, 0.0, SEED)
+    return kernels.edge_attention_forward(*_over_edges(x), *_links(x), *static)
+
+
+def _edge_attention_backward(kernels: Any, x: Given) -> Results:
+    out, saved = _edge_attention(kernels, x)
+    given = (x.grad_heads, out, saved, SLOPE, SCALE, 0.0, SEED, True)
+    return kernels.edge_attention_backward(*given, *_links(x), *_transposed(x))
 
 
 def _gru_parts(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
@@ -221,6 +230,32 @@ CHECKS: dict[str, Check] = {
         lambda x: plain.edge_max(x.features, x.edges, x.projection_to_features, BLOCK),
     ),
     "edge_max_backward": (_edge_max_backward, _plain_edge_max_backward),
+    "sigmoid_forward": (
+        lambda k, x: (k.sigmoid_forward(x.features),),
+        lambda x: (1 / (1 + np.exp(-x.features)),),
+    ),
+    "sigmoid_backward": (
+        lambda k, x: (k.sigmoid_backward(x.scores, x.weights),),
+        lambda x: (x.scores * x.weights * (1 - x.weights),),
+    ),
+    "join_columns": (
+        lambda k, x: (k.join_columns((x.features, x.gates, x.features)),),
+        lambda x: (np.concatenate((x.features, x.gates, x.features), axis=1),),
+    ),
+    "split_columns": (
+        lambda k, x: k.split_columns(x.features, (F - K, K)),
+        lambda x: (x.features[:, :-K], x.features[:, -K:]),
+    ),
+    "edge_attention_forward": (
+        lambda k, x: (_edge_attention(k, x)[0],),
+        lambda x: (plain.edge_attention(*_over_edges(x), BLOCK, SLOPE, SCALE),),
+    ),
+    "edge_attention_backward": (
+        _edge_attention_backward,
+        lambda x: plain.edge_attention_gradients(
+            x.grad_heads, *_over_edges(x), BLOCK, SLOPE, SCALE
+        ),
+    ),
     "scale_heads_forward": (
         lambda k, x: (k.scale_heads_forward(x.values, x.gates),),
         lambda x: (x.values * x.gates[:, :, None],),
@@ -229,16 +264,7 @@ CHECKS: dict[str, Check] = {
         lambda k, x: k.scale_heads_backward(x.heads_grad, x.values, x.gates),
         lambda x: (x.heads_grad * x.gates[:, :, None], (x.heads_grad * x.values).sum(axis=-1)),
     ),
-    "linear_forward": (
-        lambda k, x: (k.linear_forward((x.features, x.gates), x.weight, x.bias, SLOPE),),
-        lambda x: (plain.leaky_linear((x.features, x.gates), x.weight, x.bias, SLOPE),),
-    ),
-    "linear_backward": (
-        _linear_backward,
-        lambda x: plain.leaky_linear_gradients(
-            x.outputs_grad, (x.features, x.gates), x.weight, x.bias, SLOPE
-        ),
-    ),
+    **LAYER_CHECKS,
     "matmul": (
         lambda k, x: (k.matmul(x.outputs_grad, x.mixer),),
         lambda x: (x.outputs_grad @ x.mixer,),

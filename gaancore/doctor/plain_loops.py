@@ -169,6 +169,39 @@ def edge_sum_gradients(
     return by_weights, by_values, by_projection, by_features
 
 
+def edge_attention(
+    queries: Array, keys: Array, values: Array, features: Array, to_keys: Array, to_values: Array,
+    block: Block, slope: float, scale: float,
+) -> Array:  # fmt: skip
+    asked = np.einsum("nka,bka->nbk", queries.astype(np.float64), to_keys)
+    scores = edge_dot(queries, keys, block) + feature_dot(asked, features, block)
+    return edge_sum(softmax(scale * scores, block), values, features, to_values, slope, block)
+
+
+def edge_attention_gradients(
+    grad: Array, queries: Array, keys: Array, values: Array, features: Array, to_keys: Array,
+    to_values: Array, block: Block, slope: float, scale: float,
+) -> tuple[Array, ...]:  # fmt: skip
+    """With respect to the six arrays in their order, by the chain rule through the three steps."""
+    asked = np.einsum("nka,bka->nbk", queries.astype(np.float64), to_keys)
+    scores = edge_dot(queries, keys, block) + feature_dot(asked, features, block)
+    weights = softmax(scale * scores, block)
+    by_sum = edge_sum_gradients(grad, weights, values, features, to_values, slope, block)
+    by_weights, by_values, by_to_values, by_features = by_sum
+    by_scores = scale * softmax_gradient(weights, by_weights, block)
+    by_asked = feature_sum(by_scores, features, block)
+    for e, i, _ in edges(block):
+        by_features[e] += asked[i] @ by_scores[e]
+    return (
+        weighted_sum(by_scores, keys, block) + np.einsum("nbk,bka->nka", by_asked, to_keys),
+        weighted_sum_to_sources(by_scores, queries, block),
+        by_values,
+        by_features,
+        np.einsum("nbk,nka->bka", by_asked, queries),
+        by_to_values,
+    )
+
+
 def edge_max(
     values: Array, features: Array, projection: Array, block: Block
 ) -> tuple[Array, Array]:

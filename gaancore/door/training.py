@@ -180,7 +180,7 @@ def _prepared(team: parallel.Team) -> Iterator[None]:
     """A process that is set up for training; its warnings and collector are left as they were."""
     thresholds = gc.get_threshold()
     with warnings.catch_warnings():
-        prepare_process(parallel.num_threads(team) if team.size > 1 else 0)
+        prepare_process(parallel.num_threads(team))
         try:
             yield
         finally:

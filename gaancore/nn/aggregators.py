@@ -12,19 +12,19 @@ has of its edges: for an edge they add e_ij @ edge_weight to FC(z_j), in the ker
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from gaancore.errors import expect_choice
 from gaancore.graph.block import Block
-from gaancore.nn.aggregator import Aggregator, MultiHead, flatten_heads
+from gaancore.nn.aggregator import Aggregator, MultiHead, flatten_heads, split_heads
 from gaancore.nn.gate import Gate, PaperGate, ReleasedGate
-from gaancore.nn.linear import SLOPE, Features, Linear
+from gaancore.nn.linear import SLOPE, Features, Linear, apply_each
 from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
     divide_by_degree,
-    dropout,
+    edge_attention,
     edge_max,
     edge_mean,
     leaky_relu,
@@ -107,27 +107,26 @@ class Attention(MultiHead):
 
     def attend(self, x: Features, z: Tensor, block: Block, seed: int | None) -> Tensor:
         """What each head gathers, (num_dst, K, value_dim)."""
-        rate = 0.0 if seed is None else self.attention_dropout
         if self.edge_dim:
-            weights = dropout(self.weights(x, z, block), rate=rate, seed=seed or 0)
-            return self.weighted_sum(weights, z, block)
-        return segment_attention(
-            self.queries(x),
-            self.keys(z),
-            self.values(z),
-            block=block,
-            scale=self.scale,
-            dropout=rate,
-            seed=seed or 0,
-        )
+            before, K = split_heads(self.value.before(z), self.num_heads), self.num_heads
+            edges = (block.edge_attr, self.key.projection(K), self.value.projection(K))
+            given = (self.queries(x), self.keys(z), before, *edges)
+            return edge_attention(*given, block=block, slope=SLOPE, **self.static(seed))
+        return self.attention(self.queries(x), self.keys(z), self.values(z), block, seed)
+
+    def attention(
+        self, queries: Tensor, keys: Tensor, values: Tensor, block: Block, seed: int | None
+    ) -> Tensor:
+        """What each head gathers from edges without features, (num_dst, K, value_dim)."""
+        return segment_attention(queries, keys, values, block=block, **self.static(seed))
+
+    def static(self, seed: int | None) -> dict[str, Any]:
+        """What attention is told beside its arrays."""
+        rate = 0.0 if seed is None else self.attention_dropout
+        return {"scale": self.scale, "dropout": rate, "seed": seed or 0}
 
     def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
-        """w_ij^k of every edge, (E, K), without dropout; `attend` stores them only where edges have
-        features.
-        """
-        if self.edge_dim:  # queries are scaled, for they are fewer than scores
-            scores = self.scores(self.queries(x) * self.scale, z, block)
-            return segment_softmax(scores, block=block)
+        """w_ij^k of every edge, (E, K), without dropout; `attend` has no need of them."""
         return segment_softmax(self.scores(self.queries(x), z, block) * self.scale, block=block)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
@@ -157,7 +156,18 @@ class GatedAttention(Attention):
         self.gate: Gate = gate(*sizes, rng, spec.mean_in_gate, spec.edge_dim)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
+        if self.edge_dim:
+            heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
+        else:
+            layers = [self.gate.max_branch, self.value, self.key]
+            if x is z:
+                branch, *of_heads, queries = apply_each([*layers, self.query], z)
+            else:
+                queries = self.query(x)
+                branch, *of_heads = apply_each(layers, z)
+            values, keys, queries = (split_heads(y, self.num_heads) for y in (*of_heads, queries))
+            heads = self.attention(queries, keys, values, block, seed)
+            gates = self.gate(x, z, block, branch)
         show(Seen(self, x, z, block, gates))
         return flatten_heads(scale_heads(heads, gates))
 

@@ -1,6 +1,7 @@
 """Differentiable ops: one op is one function, with its gradient right below its value."""
 
 from gaancore.ops.edges import (
+    edge_attention,
     edge_max,
     edge_mean,
     edge_queries,
@@ -19,7 +20,7 @@ from gaancore.ops.elementwise import (
     subtract,
     tanh,
 )
-from gaancore.ops.linalg import linear, matmul
+from gaancore.ops.linalg import linear, linear_each, matmul, sparse_matmul
 from gaancore.ops.loss import (
     bce_with_logits,
     masked_absolute_error,
@@ -57,6 +58,7 @@ __all__ = [
     "concat_rows",
     "divide_by_degree",
     "dropout",
+    "edge_attention",
     "edge_dot",
     "edge_max",
     "edge_mean",
@@ -68,6 +70,7 @@ __all__ = [
     "gru_update",
     "leaky_relu",
     "linear",
+    "linear_each",
     "masked_absolute_error",
     "matmul",
     "multiply",
@@ -83,6 +86,7 @@ __all__ = [
     "soft_bce_with_logits",
     "soft_cross_entropy",
     "softmax_cross_entropy",
+    "sparse_matmul",
     "split_columns",
     "split_rows",
     "subtract",

@@ -14,11 +14,12 @@ from gaancore.ops.checks import (
     expect_destinations,
     expect_edges,
     expect_floats,
+    expect_rate,
     expect_shape,
     expect_sources,
 )
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Backward
 
 
 @primitive
@@ -237,6 +238,55 @@ def edge_max(
         grads = kernels.edge_max_backward(grad, places, edges, projection, needed[1], *links)
         grad_values, grad_projection, grad_edges = grads
         return grad_values, grad_edges, grad_projection
+
+    return out, backward
+
+
+@primitive
+def edge_attention(
+    queries: Array, keys: Array, values: Array, edges: Array, to_keys: Array, to_values: Array,
+    *, block: Block, slope: float, scale: float = 1.0, dropout: float = 0.0, seed: int = 0,
+    needed: tuple[bool, ...] = (),
+) -> tuple[Array, Backward]:  # fmt: skip
+    """Multi-head dot-product attention with z_j ++ e_ij for z_j, fused (GaAN eq. 1).
+
+    out[i, k] = sum_e drop(w[e, k]) * h(values[src(e), k] + edges[e] @ to_values[:, k]),
+    w[., k] = softmax over the segment of scale * <queries[i, k], keys[src(e), k] + edges[e] @
+    to_keys[:, k]>, h = leaky ReLU of `slope`
+
+    The same as edge_dot, edge_queries, edge_scores, segment_softmax, dropout of the weights and
+    edge_weighted_sum. One array of (E, K) is kept, the weights.
+
+    queries (N, K, A); keys (S, K, A); values (S, K, D), before the activation; edges (E, B);
+    to_keys (B, K, A); to_values (B, K, D). Returns (N, K, D); an empty segment gives 0.
+    Raises ShapeError if a shape or dtype does not fit the block, SettingsError unless
+    0 <= dropout < 1.
+
+    >>> block = Block([0, 1, 3], [1, 0, 1], num_src=2)
+    >>> ones, keys = np.ones((2, 1, 1)), np.log([[[1.0]], [[3.0]]])
+    >>> values = np.array([[[1.0]], [[10.0]]])  # weights 1; 1/4 and 3/4
+    >>> given = (ones, keys, values, np.array([[0.0], [3.0], [-5.0]]), np.zeros((1, 1, 1)))
+    >>> edge_attention(*given, 4 * np.ones((1, 1, 1)), block=block, slope=0.1).data.ravel().round(6)
+    array([10. ,  2.5])
+    """
+    op = "edge_attention"
+    names = {"queries": queries, "keys": keys, "values": values}
+    expect_floats(op, **names, edges=edges, to_keys=to_keys, to_values=to_values)
+    expect_destinations(op, "queries", queries, block, ("K", "A"))
+    expect_sources(op, "keys", keys, block, queries.shape[1:])
+    expect_sources(op, "values", values, block, (queries.shape[1], "D"))
+    expect_features(op, edges, block)
+    expect_shape(op, "to_keys", to_keys, (edges.shape[1], *keys.shape[1:]))
+    expect_shape(op, "to_values", to_values, (edges.shape[1], *values.shape[1:]))
+    expect_rate(op, "dropout", dropout)
+    kernels, static = kernels_for(queries), (slope, scale, dropout, seed)
+    links = (block.indptr, block.indices)
+    given = (queries, keys, values, edges, to_keys, to_values, *links)
+    out, saved = kernels.edge_attention_forward(*given, *static)
+
+    def backward(grad: Array) -> tuple[Array | None, ...]:
+        both_ways = (*links, *block.transpose)
+        return kernels.edge_attention_backward(grad, out, saved, *static, needed[3], *both_ways)
 
     return out, backward
 

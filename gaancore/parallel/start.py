@@ -7,7 +7,7 @@ from functools import cache
 from types import TracebackType
 from typing import NoReturn
 
-from gaancore.parallel.launcher import launch
+from gaancore.launcher import launch
 from gaancore.parallel.team import ALONE, Team
 
 
@@ -55,8 +55,10 @@ def _end_all_where_one_breaks(joined: Team) -> None:
 
 def num_threads(joined: Team) -> int:
     """How many threads suit this rank: its part of the CPUs that it may use, of which others on its
-    machine may use the same.
+    machine may use the same. 0 if it is alone, and may use all.
     """
+    if joined.size == 1:
+        return 0
     mine = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     mine = mine or list(range(os.cpu_count() or 1))
     here = [set(cpus) for host, cpus in joined.all([joined.host, mine]) if host == joined.host]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.matrix import dense_part
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.graph.ordered_rows import some_rows
 from gaancore.report.values import name, names, packed
@@ -142,8 +143,10 @@ def features(run: Run, inputs: NodeInputs, drawn: np.ndarray) -> dict[str, Any]:
     """The features of each node that are farthest from the mean of training, as the data have
     them: [feature, value]; `feature_names` of those that are named.
     """
-    values = np.asarray(inputs.features[drawn], np.float64)
     classifier = run.classifier
+    if classifier.nodes is not None:  # they are learned, and say only which node it is
+        return {"features": [[] for _ in drawn], "feature_names": {}}
+    values = dense_part(inputs.features, drawn).astype(np.float64)
     off = np.abs(values - classifier.mean) / np.where(classifier.scale > 0, classifier.scale, 1)
     if run.settings.normalize != "standard":  # then the statistics say nothing
         off = np.abs(values)

@@ -78,6 +78,14 @@ class NodeTask(Task):
         every = settings.validate_every if settings.validate_every >= 0 else 0
         return replace(super().shortened(settings), validate_every=every)
 
+    def settled(
+        self, dataset: NodeDataset, *layers: Layer, named: frozenset[str]
+    ) -> tuple[NodeSettings, str | None]:
+        """As of every task; features that are learned ask for some settings unless told others."""
+        if dataset.learned:
+            layers = (("learned features", {"transductive": True, "normalize": "none"}), *layers)
+        return super().settled(dataset, *layers, named=named)
+
     def summarize(self, dataset: NodeDataset) -> dict[str, Any]:
         return summarize_nodes(dataset)
 

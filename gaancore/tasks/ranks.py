@@ -31,12 +31,12 @@ def ranks_in_words(run: Run) -> list[str]:
         return []
     processes = "1 process" if ranks == 1 else f"{ranks} processes"
     lines = [
-        f"ranks: {processes}, and {shares} shares of each step to share out (shares); any number "
-        "of processes gives the same bits"
+        f"ranks: {processes} train {shares} shares of each step; any number of processes gives the "
+        "same bits"
     ]
     if ranks > shares:
         lines.append(
-            f"note: {ranks - shares} of {ranks} processes have no share of a step, and help with "
-            f"nothing; a new run can have more shares (shares)"
+            f"note: {ranks - shares} of {ranks} processes have no share of a step and wait for the "
+            "others; give a new run more shares"
         )
     return lines

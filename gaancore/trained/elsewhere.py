@@ -9,7 +9,7 @@ import numpy as np
 
 from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION, NodeDataset
-from gaancore.data.nodes.features import far_from_training
+from gaancore.data.nodes.features.far import far_from_training
 from gaancore.data.nodes.inputs import NodeInputs, match_categories
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset

@@ -44,6 +44,7 @@ class LogLine(TypedDict):
     lr: float
     best: bool
     waiting_share: float  # of the training time, waiting for batches
+    exchange_share: NotRequired[float]  # of it, adding gradients of ranks and waiting for them
     edges_per_second: int
     seconds: float
     rss_mb: float

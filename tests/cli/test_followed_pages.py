@@ -3,6 +3,7 @@
 Where a page speaks of files of the reader, the test writes small ones under the same names.
 """
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 from pages import FENCE, TEXTS, commands_in
+from scipy import sparse
 from small_files import write_matlab
 from small_public import write_ogb, write_planetoid
 from small_traffic_run import small_traffic_options
 
+from gaancore import open_run
+
 TASKS = (
     "own-data", "few-labels", "settings", "layouts", "tables", "archives", "public-files",
-    "labels-and-splits", "sensors", "sensor-files", "training", "questions", "edge-features",
+    "labels-and-splits", "sensors", "sensor-files", "training", "use-a-run",
+    "questions", "edge-features", "sparse-features", "report",
 )  # fmt: skip
 SHORT = {
     "train": ["--epochs", "2"],
@@ -69,6 +74,10 @@ def test_the_page_on_own_data_leads_to_predictions(gaancore, tmp_path, shortened
 
     names = follow(gaancore, "docs/own-data.md", SHORT if shortened else {}, without_labels)
     assert names["probabilities"].shape == (900, 3)
+    if not shortened:
+        record = names["run"].record
+        guesses = [scores["micro_f1"] for scores in record["baselines"].values()]
+        assert record["test"]["micro_f1"] > max(guesses) + 0.05
     for file in ("people.csv", "newpeople.csv"):
         lines = (tmp_path / file).read_text("utf-8").splitlines()
         assert lines[0].startswith("node_id,predicted,p:")
@@ -79,6 +88,25 @@ def test_the_page_on_own_data_leads_to_predictions(gaancore, tmp_path, shortened
 def test_pages_on_settings_train_on_the_people(gaancore, tmp_path, page):
     write_the_people(tmp_path)
     follow(gaancore, page, SHORT)
+
+
+def test_the_page_on_sparse_features_trains_on_words_and_on_a_bare_graph(gaancore, tmp_path):
+    ends, rng = distinct(40), np.random.default_rng(0)
+    words = sparse.csr_array((rng.random((40, 60)) < 0.05).astype(np.float32))
+    arcs = sparse.csr_array((np.ones(ends.shape[1]), tuple(ends)), shape=(40, 40))
+    arrays = {
+        f"{name}.{part}": np.array(getattr(matrix, part))
+        for name, matrix in (("adj_matrix", arcs), ("attr_matrix", words))
+        for part in ("data", "indices", "indptr", "shape")
+    }
+    np.savez(tmp_path / "cora_ml.npz", labels=np.arange(40) % 3, **arrays)
+    (tmp_path / "bare-graph").mkdir()
+    nodes = ["id,label", *(f"n{i},{'ab'[i % 2]}" for i in range(40))]
+    edges = ["src,dst", *(f"n{a},n{b}" for a, b in ends.T)]
+    (tmp_path / "bare-graph" / "nodes.csv").write_text("\n".join(nodes))
+    (tmp_path / "bare-graph" / "edges.csv").write_text("\n".join(edges))
+    follow(gaancore, "docs/sparse-features.md", SHORT)
+    assert (tmp_path / "words" / "feature_values.npy").exists()
 
 
 def test_the_page_on_two_tables_reads_the_features_of_edges(gaancore, tmp_path):
@@ -92,11 +120,21 @@ def test_the_page_on_two_tables_reads_the_features_of_edges(gaancore, tmp_path):
     follow(gaancore, "docs/tables.md", SHORT)
 
 
-def test_the_page_on_features_of_edges_leads_to_an_explanation(gaancore, tmp_path):
+@pytest.mark.parametrize(
+    "shortened", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["short", "whole"]
+)
+def test_the_page_on_features_of_edges_leads_to_an_explanation(gaancore, tmp_path, shortened):
     write_sensors(tmp_path / "metr-la", "2026-05-01T00:00", 400)
     roads = "from,to,cost\nnorth,bridge,300\nbridge,south,250\n"
     (tmp_path / "metr-la" / "edges.csv").write_text(roads)
-    follow(gaancore, "docs/edge-features.md", SHORT | {"reproduce": ["--report-only"]})
+    more = SHORT if shortened else {}
+    follow(gaancore, "docs/edge-features.md", more | {"reproduce": ["--report-only"]})
+    if not shortened:
+        page = TEXTS["docs/edge-features.md"]
+        told = re.search(r"On the example (0.\d+) .* and (0.\d+) without", page)
+        runs = [open_run(tmp_path / name) for name in ("payments-run", "without-run")]
+        found = [run.evaluate()["test"]["micro_f1"] for run in runs]
+        assert found == pytest.approx([float(score) for score in told.groups()], abs=0.02)
     header, *rows = (tmp_path / "attention.csv").read_text("utf-8").splitlines()
     assert header.startswith("node_id,neighbor_id,amount,kind=card,kind=wire,layer,head1")
     listed = (tmp_path / "payments" / "edges.csv").read_text("utf-8").splitlines()

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from emulator.device import EmulatedCupy
+from emulator.device import MODES, EmulatedCupy
 from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from on_device import OnDevice
@@ -56,6 +56,11 @@ def results(
     both_ways = (*links, *block.transpose)
     of_edges = (scores, values, edges, projection, 0.1)
     by_edge = kernels.edge_sum_backward(grad, *of_edges, True, *both_ways)
+    over_edges = (queries, keys, values, edges, numbers(B, K, A), projection)
+    static = (0.1, 1 / A, rate, 7)
+    edge_out, saved = kernels.edge_attention_forward(*over_edges, *links, *static)
+    given = (grad, edge_out, saved, *static, True)
+    by_attention = kernels.edge_attention_backward(*given, *both_ways)
     one_head = (edges, projection[:, 0].copy())
     edge_top, places = kernels.edge_max_forward(rows, *one_head, *links)
     by_top = kernels.edge_max_backward(row_grad, places, *one_head, True, *both_ways)
@@ -78,6 +83,8 @@ def results(
         "feature sum": kernels.feature_sum(scores, edges, block.indptr),
         "edge sum": kernels.edge_sum_forward(*of_edges, *links),
         **{f"edge sum gradient {n}": x for n, x in enumerate(by_edge)},
+        "edge attention": edge_out,
+        **{f"edge attention gradient {n}": x for n, x in enumerate(by_attention)},
         "edge max": edge_top,
         "places": places,
         **{f"edge max gradient {n}": x for n, x in enumerate(by_top)},
@@ -159,7 +166,7 @@ def test_a_hub_of_twenty_thousand_edges_is_exact_to_rounding(kernels):
 
 def test_a_hub_is_shared_out_among_as_many_teams_as_it_has_pieces():
     block = block_with_degrees(2, 20_000, 1)
-    slots = cuda_launch.num_slots(block.num_edges)
+    slots = cuda_launch.num_slots(block.indptr, block.num_edges)
     assert slots == 20_003 // P
     assert slots * P <= block.num_edges < (slots + 1) * P
 
@@ -260,8 +267,8 @@ def test_every_schedule_build_and_run_gives_the_same_bits(emulated, dtype):
             }
 
     first = bits(emulated["ascending"])
-    for device in emulated.values():
-        for name, array in bits(device).items():
+    for mode in MODES:
+        for name, array in bits(emulated[mode]).items():
             assert array.tobytes() == first[name].tobytes(), name
 
 

@@ -81,6 +81,15 @@ def edge_sum(kernels, links, transpose):
     return out, *kernels.edge_sum_backward(numbers(N, K, D), *given, True, *links, *transpose)
 
 
+def edge_attention(kernels, links, transpose):
+    static, E = (0.1, 1 / A, 0.5, SEED), block().num_edges
+    inputs = (numbers(N, K, A), numbers(S, K, A), numbers(S, K, D))
+    of_edges = (numbers(E, B), numbers(B, K, A), numbers(B, K, D))
+    out, saved = kernels.edge_attention_forward(*inputs, *of_edges, *links, *static)
+    given = (numbers(N, K, D), out, saved, *static, True)
+    return out, *kernels.edge_attention_backward(*given, *links, *transpose)
+
+
 def edge_max(kernels, links, transpose):
     edges, projection = numbers(block().num_edges, B), numbers(B, F)
     out, places = kernels.edge_max_forward(numbers(S, F), edges, projection, *links)
@@ -140,8 +149,8 @@ EVERY_KERNEL = pytest.mark.parametrize(
     "work",
     [
         softmax, weighted_sum, edge_dot, mean, maximum, attention,
-        features_of_edges, edge_sum, edge_max, linear, matmul, scale_heads, gru_update,
-        dropout, bce_with_logits, softmax_cross_entropy, adam_step,
+        features_of_edges, edge_sum, edge_attention, edge_max, linear, matmul, scale_heads,
+        gru_update, dropout, bce_with_logits, softmax_cross_entropy, adam_step,
     ],
     ids=lambda work: work.__name__,
 )  # fmt: skip

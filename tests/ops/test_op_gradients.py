@@ -21,6 +21,7 @@ from strategies import blocks, seeds
 from gaancore import ops
 from gaancore.array import to_device
 from gaancore.graph import Block
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
 rngs = seeds().map(np.random.default_rng)
@@ -29,6 +30,7 @@ widths = st.sampled_from([1, 3, 8])
 sizes = st.integers(0, 5)
 ATTENTION_WIDTHS = st.sampled_from([(1, 1), (3, 5), (8, 16)])
 edge_widths = st.sampled_from([1, 17])
+OF_EDGES = st.sampled_from([(1, 1, 1), (3, 8, 1), (2, 8, 17)])  # K, D, B: compiled for each
 STRANGE_BLOCKS = [
     Block([0, 2, 2, 5], [1, 1, 0, 2, 0], 4), Block([0, 2], [0, 0], 1), Block([0, 0], [], 1)
 ]  # fmt: skip
@@ -106,6 +108,17 @@ def test_heads_scaled_by_their_gates(rows, K, D, rng, check):
 @given(m=sizes, n=sizes, p=sizes, rng=rngs)
 def test_matmul(m, n, p, rng, check):
     check(ops.matmul, rng.standard_normal((m, n)), rng.standard_normal((n, p)), rng=rng)
+
+
+@given(rows=sizes, F=st.integers(1, 5), G=sizes, each=st.integers(0, 4), rng=rngs)
+def test_the_product_of_a_sparse_matrix(rows, F, G, each, rng, device, check):
+    """Rows and columns without a number among them, and places with two."""
+    counts = rng.integers(0, each + 1, rows)
+    entries = rng.integers(0, F, counts.sum())
+    values = rng.standard_normal(entries.size)
+    matrix = CSRMatrix(np.cumsum([0, *counts]), entries, values, num_columns=F).to(device)
+    op = partial(ops.sparse_matmul, matrix=matrix)
+    check(op, values, rng.standard_normal((F, G)), rng=rng)
 
 
 @given(
@@ -261,8 +274,9 @@ def test_edge_total(block, B, rng, device, check):
     check(partial(ops.edge_total, block=block.to(device)), edges_of(block, B, rng), rng=rng)
 
 
-@given(block=blocks(), K=heads, D=st.sampled_from([1, 8]), B=edge_widths, rng=rngs)
-def test_edge_weighted_sum_away_from_its_kink(block, K, D, B, rng, device, check):
+@given(block=blocks(), sizes=OF_EDGES, rng=rngs)
+def test_edge_weighted_sum_away_from_its_kink(block, sizes, rng, device, check):
+    K, D, B = sizes
     weights = rng.standard_normal((block.num_edges, K))
     values = rng.standard_normal((block.num_src, K, D))
     edges, projection = edges_of(block, B, rng), rng.standard_normal((B, K, D))
@@ -270,6 +284,20 @@ def test_edge_weighted_sum_away_from_its_kink(block, K, D, B, rng, device, check
     assume(np.abs(before).min(initial=np.inf) > SAFE)
     op = partial(ops.edge_weighted_sum, block=block.to(device), slope=0.1)
     check(op, weights, values, edges, projection, rng=rng)
+
+
+@given(block=blocks(), sizes=OF_EDGES, rng=rngs)
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_edge_attention_away_from_its_kink(block, sizes, rate, rng, device, check):
+    K, D, B = sizes
+    queries, keys = rng.standard_normal((block.num_dst, K, 3)), spaced(rng, block.num_src, K, 3)
+    values, edges = rng.standard_normal((block.num_src, K, D)), edges_of(block, B, rng)
+    to_keys, to_values = rng.standard_normal((B, K, 3)), rng.standard_normal((B, K, D))
+    before = values[block.indices] + np.tensordot(edges, to_values, 1)
+    assume(np.abs(before).min(initial=np.inf) > SAFE)
+    static = {"block": block.to(device), "slope": 0.1, "scale": 0.3, "dropout": rate, "seed": 5}
+    op = partial(ops.edge_attention, **static)
+    check(op, queries, keys / 9, values, edges, to_keys, to_values, rng=rng)
 
 
 @given(block=blocks(), F=st.sampled_from([1, 8]), B=edge_widths, rng=rngs)

@@ -54,6 +54,13 @@ def cases():
         yield f"edge scores {name}", lambda b, *x: ops.edge_scores(*x, block=b), asked, (E, K)
         brought = lambda b, *x: ops.edge_weighted_sum(*x, block=b, slope=0.1)  # noqa: E731
         yield f"edge sum {name}", brought, sums, (N, K, D)
+        for rate in (0.0, 0.5):
+            over = lambda b, *x, rate=rate: (  # noqa: E731
+                ops.edge_attention(*x, block=b, slope=0.1, dropout=rate)
+            )
+            yield f"edge attention {name} {rate}", over, [*qkv, (E, 3), (3, K, A), (3, K, D)], (
+                N, K, D
+            )  # fmt: skip
         yield f"scale {name}", lambda b, *x: ops.scale_heads(*x), [(N, K, D), (N, K)], (N, K, D)
 
 

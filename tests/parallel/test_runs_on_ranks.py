@@ -1,9 +1,10 @@
 """Runs that ranks train together: the same folder, bit for bit, on any number of them.
 
-The ranks are threads here; test_mpi.py has processes.
+The ranks are threads here; tests/cli/test_mpiexec.py has processes.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from ranks import on_ranks, results
+from scipy import sparse
 from small_reddit import small_reddit, small_reddit_settings
 from small_run import contents, small_dataset, small_settings
 from small_traffic_run import SMALL, small_roads
@@ -42,6 +44,14 @@ def classes(folder: Path, team: Team, **changes: Any) -> ClassifierRun:
     return ClassifierRun(settings, small_reddit(), RunFolder(folder), team=team)
 
 
+def words(folder: Path, team: Team, **changes: Any) -> ClassifierRun:
+    """On sparse features."""
+    settings = small_settings(shares=4, input_dropout=0.3, epochs=2, **changes)
+    dense = small_dataset()
+    few = sparse.csr_array(np.where(dense.features > 1, dense.features, 0).astype(np.float32))
+    return ClassifierRun(settings, replace(dense, features=few), RunFolder(folder), team=team)
+
+
 def roads(folder: Path, team: Team, **changes: Any) -> ForecastRun:
     settings = ForecastSettings(**(SMALL | {"shares": 3, "batch_size": 200} | changes))
     return ForecastRun(settings, small_roads(), RunFolder(folder), team=team)
@@ -59,6 +69,7 @@ MORE_RUNS: dict[str, Make] = {
     "weights of classes": partial(nodes, class_weight="balanced", label_smoothing=0.1),
     "features alone": partial(nodes, model="fnn"),
     "one share": partial(nodes, shares=1),
+    "sparse features": words,
     "sampled, scored on whole neighbourhoods": partial(classes, eval_fanouts=(-1,)),
     "forecast, clipped": partial(roads, clip_norm=0.01, batch_size=37, shares=8),
     "forecast without a graph": partial(roads, model="fnn"),
@@ -103,13 +114,14 @@ def test_a_run_has_the_same_bits_on_any_number_of_ranks(make, tmp_path):
 
 
 @pytest.mark.slow
-def test_more_ranks_than_shares_change_nothing(tmp_path):
-    train(nodes, tmp_path / "1", 1)
-    train(nodes, tmp_path / "6", 6)
+@pytest.mark.parametrize("make", [nodes, words])
+def test_more_ranks_than_shares_change_nothing(make, tmp_path):
+    train(make, tmp_path / "1", 1)
+    train(make, tmp_path / "6", 6)
     assert contents(tmp_path / "6") == contents(tmp_path / "1")
 
 
-@pytest.mark.parametrize("make", [nodes, classes, roads])
+@pytest.mark.parametrize("make", [classes, roads])
 def test_a_run_goes_on_with_the_same_bits_on_another_number_of_ranks(make, tmp_path):
     train(make, tmp_path / "straight", 1)
     train(make, tmp_path / "parts", 3, stop_at=1)
@@ -218,13 +230,13 @@ def test_a_new_run_on_ranks_has_eight_shares_and_says_so(tmp_path):
 
     for shares, lines in results(on_ranks(2, work)):
         assert shares == 8
-        assert "ranks: 2 processes, and 8 shares of each step" in lines[-1]
+        assert lines[-1].startswith("ranks: 2 processes train 8 shares of each step")
     assert begun(ALONE, tmp_path / "alone").run.settings.shares == 1
 
 
 def test_ranks_without_a_share_are_noted(tmp_path):
     lines = results(on_ranks(3, lambda team: begun(team, tmp_path / "run", shares=2).lines))[0]
-    assert lines[-1].startswith("note: 1 of 3 processes have no share of a step")
+    assert lines[-1].startswith("note: 1 of 3 processes have no share of a step and wait")
 
 
 def test_a_rank_with_another_setting_is_refused_before_there_is_a_folder(tmp_path):

@@ -99,6 +99,20 @@ def test_ids_and_classes_that_look_like_programs_are_texts(browser, pages, name)
     assert browser.run("return document.documentElement.scrollWidth") <= 1280
 
 
+def test_a_page_that_fetches_or_runs_something_would_be_found_out(browser, pages, tmp_path):
+    text = pages["several"].read_text(encoding="utf-8")
+    for planted in (
+        "<img src='https://elsewhere.example/x.png' alt=''>",
+        "<img src='data:,' alt='' onerror='window.ran = 1'>",
+        "<script>fetch('https://elsewhere.example/')</script>",
+    ):
+        page = tmp_path / "planted.html"
+        page.write_text(text.replace("</body>", f"{planted}</body>"), encoding="utf-8")
+        browser.open(page)
+        with pytest.raises(AssertionError):
+            expect_quiet(browser, page)
+
+
 def test_everything_can_be_reached_and_is_told_in_words(browser, pages):
     for name in ("nodes", "traffic", "several"):
         browser.open(pages[name])

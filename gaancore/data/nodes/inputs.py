@@ -1,6 +1,7 @@
 """What a model sees of a graph: no labels and no split, so that it may be a new one."""
 
 import os
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from gaancore.data.nodes.checks import RepeatedEdges, check_features
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix, chosen_columns
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset, settle_graph
@@ -16,6 +18,7 @@ from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.display import Shown
 from gaancore.errors import DataError, one_line
 from gaancore.graph import CSRGraph, SelfLoops
+from gaancore.system.disk import checksum
 from gaancore.system.paths import user_path
 
 SHOWN = 5  # ids in a message
@@ -32,7 +35,7 @@ class NodeInputs(Shown):
 
     path: str | None
     graph: CSRGraph
-    features: np.ndarray
+    features: FeatureMatrix
     node_ids: np.ndarray
     feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
@@ -74,6 +77,17 @@ def inputs_of(dataset: NodeDataset) -> NodeInputs:
     return NodeInputs(d.path, d.graph, d.features, d.node_ids, *names)
 
 
+def identity_of(inputs: NodeInputs) -> int:
+    """A number that tells whether two graphs are of the same nodes in the same order: by their ids,
+    and by the arcs too where a node is only called by its number.
+    """
+    ids = inputs.node_ids
+    found = zlib.crc32("\n".join(map(str, ids.tolist())).encode())
+    if not np.array_equal(ids, np.arange(ids.size)):
+        return found
+    return checksum([inputs.graph.indptr, inputs.graph.indices], found)
+
+
 def match_categories(
     inputs: NodeInputs, known: Sequence[str] | None, of_edges: Sequence[str] | None
 ) -> NodeInputs:
@@ -97,11 +111,11 @@ def match_categories(
 
 
 def _matched(
-    matrix: np.ndarray,
+    matrix: FeatureMatrix,
     names: tuple[str, ...] | None,
     known: Sequence[str] | None,
     owner: str,
-) -> tuple[np.ndarray, tuple[str, ...], list[str]] | None:
+) -> tuple[FeatureMatrix, tuple[str, ...], list[str]] | None:
     """The matrix of the features `known`, their names, and what to say; None if nothing changes."""
     if known is None or names is None or tuple(known) == names:
         return None
@@ -114,13 +128,11 @@ def _matched(
     differing = (*lacking, *unknown)
     if common[0] != common[1] or not all(_column_of(name) in categories for name in differing):
         return None
-    found = np.zeros((len(matrix), len(known)), np.float32)
-    for at, name in enumerate(known):
-        if name in place:
-            found[:, at] = matrix[:, place[name]]
+    found = chosen_columns(matrix, np.array([place.get(name, -1) for name in known], np.int64))
     notes = []
     if unknown:
-        count = int(matrix[:, [place[name] for name in unknown]].any(axis=1).sum())
+        left_out = chosen_columns(matrix, np.array([place[name] for name in unknown]))
+        count = np.unique(left_out.nonzero()[0]).size
         some = ", ".join(unknown[:SHOWN]) + (", ..." if len(unknown) > SHOWN else "")
         notes.append(
             f"warning: categories that the run has not seen, left out, of {count:,} {owner}s: "

@@ -17,6 +17,7 @@ from gaancore.data.nodes.checks import (
     expect_one_of_each,
 )
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION, NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.labels import (
     MEANT,
     Labels,
@@ -37,7 +38,8 @@ class RawDataset:
     """What the files say, before any check of the values.
 
     graph      : the arcs as they are stored: one way or both, repeats and self-loops included.
-    features   : (N, F); its rows are the nodes, so a node without edges is a node too.
+    features   : (N, F), dense or as `feature_rows` gives them; its rows are the nodes, so a node
+                 without edges is a node too.
     labels     : (N, C) or (N,), where NaN, -1 and -100 mean none; None if the file has none, as a
                  graph to predict on.
     split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
@@ -52,7 +54,7 @@ class RawDataset:
 
     path: str | None
     graph: CSRGraph | ArcList
-    features: np.ndarray
+    features: FeatureMatrix
     labels: np.ndarray | None
     split: np.ndarray | None
     node_ids: np.ndarray

@@ -23,7 +23,7 @@ function ofNodes(found) {
 
 function classTable(found) {
   const { names, rows, ece, total } = found.classes;
-  const columns = [["class", "text", (c) => named(names[c])], ["precision", "share", digits], ["recall", "share", digits],
+  const columns = [["labels" in found.confusion ? "label" : "class", "text", (c) => named(names[c])], ["precision", "share", digits], ["recall", "share", digits],
     ["F1", "share", digits], ["support", "number", whole], ["ECE", "number", digits]].map(([title, kind, show]) => [title, kind, (v) => show(v)]);
   const said = rows.length < total ? `The ${whole(rows.length)} of ${whole(total)} with most nodes. ` : "";
   return el("div", {}, sortable("Scores of each class", columns, rows.map((row) => [...row]), [4, true]),
@@ -69,7 +69,7 @@ function worstLabels(rows, names, noun) {
         yaxis: axis(colour, "", { autorange: "reversed", tickvals: y, ticktext: rows.map((row) => literal(names[row[0]])) }) }];
   };
   return chart(`The ${rows.length} ${noun} with most errors`,
-    `Most errors: ${short(names[worst])}, missed at ${whole(missed)} nodes and given to ${whole(wrong)} without it.`, draw,
+    `Most errors: label ${short(names[worst])}, missed at ${whole(missed)} nodes and given to ${whole(wrong)} without it.`, draw,
     { size: "tall", numbers: [["label", "missed", "given without it"], rows.map(([c, m, w]) => [named(names[c]), whole(m), whole(w)])] });
 }
 
@@ -133,6 +133,6 @@ function gates(found, run, sample) {
       { numbers: [["epoch", ...layer.mean.map((_, head) => `head ${head + 1}`)], log.map((l) => [l.epoch, ...l.gates[number].mean.map((m) => digits(m))])] });
   });
   const said = log.length ? "" : " How they changed in training is not written down.";
-  return section("gates", "Gates", `A gate near 0 shuts a head off for a node, one near 1 lets all of it through. Over ${sample}; in training over validation nodes.${said}`,
+  return section("gates", "Gates", `A gate near 0 shuts a head off for a node, one near 1 lets all of it through. Over ${sample}${training.length ? "; in training over validation nodes" : ""}.${said}`,
     el("div", { class: "grid pairs" }, ...layers.flatMap((layer, at) => training.length ? [layer, training[at]] : [layer])));
 }

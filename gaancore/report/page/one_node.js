@@ -5,7 +5,8 @@ function oneNode(found, several) {
   const weights = one.arcs.weights.map(unpacked), gateValues = one.gates.map(unpacked);
   const isWrong = (n) => one.wrong[n] > 0;
   const wrongOnes = one.nodes.map((_, n) => n).filter(isWrong);
-  const state = { n: wrongOnes[0] ?? 0, layer: weights.length - 1, head: -1 };
+  const telling = wrongOnes.find((n) => one.arcs.starts[n + 1] - one.arcs.starts[n] >= 5);
+  const state = { n: telling ?? wrongOnes[0] ?? 0, layer: weights.length - 1, head: -1 };
 
   const search = el("input", { id: "node-search", list: "node-ids", autocomplete: "off", spellcheck: "false", onchange: () => find(search.value) });
   const list = el("datalist", { id: "node-ids" }, ...one.nodes.map((at) => el("option", { value: ids[at] })));
@@ -74,7 +75,7 @@ function oneNode(found, several) {
     hover.replaceChildren(...describe(at));
     facts.replaceChildren(
       el("h3", {}, "Predicted"),
-      lines(one.told[state.n].map(([c, p, true_]) => [el("span", { class: true_ ? "good" : null }, named(names[c], 40), true_ ? " ✓" : ""), p, digits(p), true_ ? "" : "not"])),
+      lines(one.told[state.n].map(([c, p, true_]) => [el("span", { class: true_ ? "good" : null }, named(names[c]), true_ ? " ✓" : ""), p, digits(p), true_ ? "" : "not"])),
       el("p", { class: "muted" }, several ? "✓ has this label; the surest mistakes first. Above 0.5 it is given." : "✓ the true class."),
       ...gateValues.flatMap((values, layer) => {
         const K = values.shape[1], row = values.numbers.subarray(state.n * K, (state.n + 1) * K);
@@ -127,7 +128,7 @@ function oneNode(found, several) {
     el("div", { class: "controls" }, labelled("node", search), list,
       el("button", { type: "button", class: "plain", id: "previous-wrong", onclick: () => step(-1) }, wrongOnes.length ? "← previous wrong" : "← previous"),
       el("button", { type: "button", class: "plain", id: "next-wrong", onclick: () => step(1) }, wrongOnes.length ? "next wrong →" : "next →"), ...attention),
-    answer, el("div", { class: "two" }, el("div", {}, picture, hover), facts), neighbours);
+    answer, el("div", { class: "two" }, el("div", { class: "stay" }, picture, hover), facts), neighbours);
 }
 
 function swatch(variable) {

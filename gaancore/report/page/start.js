@@ -13,4 +13,5 @@ page.replaceChildren(...head.filter((part) => part), navigation(sections), ...se
 redrawAll();
 loadCharts().then(redrawAll, () => page.prepend(el("p", { class: "told" },
   "This browser cannot unpack the program of the charts; one of 2023 or later can. The tables below have the numbers.")))
-  .then(() => { document.documentElement.dataset.ready = "yes"; });
+  .then(() => document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView())
+  .finally(() => { document.documentElement.dataset.ready = "yes"; });

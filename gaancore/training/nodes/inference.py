@@ -8,15 +8,17 @@ from functools import partial
 
 import numpy as np
 
-from gaancore.array import Array, array_module, device_of, to_device, to_numpy
-from gaancore.data.nodes.features import Features
+from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
+from gaancore.data.nodes.features.standardised import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
-from gaancore.models.node_classifier import FeedForward
+from gaancore.models.node_classifier import FeedForward, Inputs, given
 from gaancore.parallel import ONE_SHARE, Shares
 from gaancore.seeding import derive_seed
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor, no_grad
+from gaancore.training.nodes.batches import features_to
 from gaancore.training.nodes.build import Model
 from gaancore.training.prefetch import Prefetch
 
@@ -42,7 +44,7 @@ def infer(
     shares : what the rows of each layer are cut into; each rank computes its own, and gets the
              others'.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):
             device = device_of(model.head.bias.data)
             return to_numpy(_of_features(model, features, nodes, device, shares))
@@ -58,7 +60,7 @@ def infer_hidden(
     Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
     the logits from the last one.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         return to_numpy(_hidden(model, graph, features, nodes, layer))
 
 
@@ -112,14 +114,14 @@ def infer_sampled(
     none = np.empty((0, model.head.bias.data.size), model.head.bias.dtype)
     device = device_of(model.head.bias.data)
 
-    def batch(start: int) -> tuple[np.ndarray, list[Block]]:
+    def batch(start: int) -> tuple[np.ndarray | CSRMatrix, list[Block]]:
         key = derive_seed(seed, "evaluation", start)
         blocks = sample_blocks(graph, nodes[start : start + batch_size], fanouts, seed=key)
         return features[blocks[0].src_ids], blocks
 
-    def outputs(x: np.ndarray, blocks: list[Block]) -> np.ndarray:
+    def outputs(x: np.ndarray | CSRMatrix, blocks: list[Block]) -> np.ndarray:
         there = [block.to(device) for block in blocks]
-        return to_numpy(model(Tensor(to_device(x, device)), there).data)
+        return to_numpy(model(given(features_to(x, device)), there).data)
 
     with no_grad(), Prefetch(batch, iter(own), depth=prefetch) as batches:
         logits = [outputs(*batch) for batch in batches]
@@ -163,7 +165,7 @@ def _own(shares: Shares, count: int) -> list[slice]:
 
 
 def _of_features(
-    layer: Callable[[Tensor], Tensor],
+    layer: Callable[[Inputs], Tensor],
     features: Matrix,
     nodes: np.ndarray,
     device: str,
@@ -171,18 +173,21 @@ def _of_features(
 ) -> Array:
     """The layer applied to the features of `nodes`, which are fetched a chunk at a time."""
 
-    def rows(part: slice) -> Array:
-        return to_device(features[nodes[part]], device)
+    def rows(part: slice) -> Array | CSRMatrix:
+        return features_to(features[nodes[part]], device)
 
     return _in_chunks(layer, rows, nodes.size, shares)
 
 
 def _in_chunks(
-    layer: Callable[[Tensor], Tensor], rows: Callable[[slice], Array], count: int, shares: Shares
+    layer: Callable[[Inputs], Tensor],
+    rows: Callable[[slice], Array | CSRMatrix],
+    count: int,
+    shares: Shares,
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
     parts = [
-        layer(Tensor(rows(slice(start, min(start + ROWS_AT_A_TIME, share.stop))))).data
+        layer(given(rows(slice(start, min(start + ROWS_AT_A_TIME, share.stop))))).data
         for share in _own(shares, count)
         for start in range(share.start, max(share.stop, share.start + 1), ROWS_AT_A_TIME)
     ]

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.features import Features, standardised_edges
+from gaancore.data.nodes.features.edges import standardised_edges
+from gaancore.data.nodes.features.standardised import Features
 from gaancore.parallel import Shares
 from gaancore.training.nodes.baselines.of_nodes import Baselines, baselines
 from gaancore.training.nodes.build import Model

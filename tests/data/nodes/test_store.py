@@ -483,7 +483,7 @@ def test_converting_needs_far_less_memory_than_the_graph(
     monkeypatch.setattr(files_module, "MAPPED_FROM", 1_000_000)
     monkeypatch.setattr(arcs_module, "EDGES_AT_A_TIME", 50_000)
     monkeypatch.setattr("gaancore.data.nodes.checks.VALUES_AT_A_TIME", 100_000)
-    monkeypatch.setattr("gaancore.data.nodes.store.convert.VALUES_AT_A_TIME", 100_000)
+    monkeypatch.setattr("gaancore.data.nodes.store.features.VALUES_AT_A_TIME", 100_000)
     monkeypatch.setitem(write_undirected.__kwdefaults__, "entries_at_a_time", 500_000)
     tracemalloc.start()
     try:

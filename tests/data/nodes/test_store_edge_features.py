@@ -8,7 +8,7 @@ import pytest
 from small_files import write_npz
 
 from gaancore.data import TRAIN, Reading, check_store, load_nodes, open_store
-from gaancore.data.nodes.features import edge_statistics
+from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.data.nodes.inputs import read_inputs
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.store import arcs as arcs_module

@@ -4,12 +4,7 @@ import os
 
 import numpy as np
 
-from gaancore.data.nodes.checks import (
-    VALUES_AT_A_TIME,
-    RepeatedEdges,
-    check_graph_ids,
-    expect_features,
-)
+from gaancore.data.nodes.checks import RepeatedEdges, check_graph_ids, expect_features
 from gaancore.data.nodes.labels import Labels
 from gaancore.data.nodes.make import (
     RawDataset,
@@ -24,9 +19,9 @@ from gaancore.data.nodes.store.arcs import (
     check_features_of_arcs,
     write_features_of_arcs,
 )
+from gaancore.data.nodes.store.features import write_features
 from gaancore.data.nodes.store.writer import StoreWriter, store_writer
 from gaancore.graph.stream.rows import Progress, write_undirected
-from gaancore.system.mapped import forget_pages
 
 
 def write_store(
@@ -80,6 +75,7 @@ def write_store(
             name=name,
             kind="real",
             num_classes=labels.num_classes,
+            num_features=raw.features.shape[1],
             class_names=labels.class_names,
             feature_names=raw.feature_names,
             edge_names=raw.edge_names,
@@ -101,10 +97,4 @@ def _write_nodes(
     node_ids = raw.node_ids[order]
     if not np.array_equal(node_ids, np.arange(order.size)):
         writer.save("node_ids", node_ids)
-    width = raw.features.shape[1]
-    features = writer.create("features", (order.size, width), np.float32)
-    step = max(1, VALUES_AT_A_TIME // width)
-    for start in range(0, order.size, step):
-        features[start : start + step] = raw.features[order[start : start + step]]
-        forget_pages(features)
-        forget_pages(raw.features)
+    write_features(writer, raw.features, order)

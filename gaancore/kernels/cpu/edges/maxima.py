@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.kernels.cpu.pools import strip_width
-from gaancore.kernels.cpu.sharing import CACHE_LINE, aligned, by_edges, edges_of
+from gaancore.kernels.cpu.sharing import CACHE_LINE, aligned, by_edges
 from gaancore.kernels.cpu.vector.moves import (
     add,
     clear,

@@ -3,7 +3,9 @@
 A node's attributes are its label (`label`, or the one that is chosen), its `split`, `graph_id` or
 masks, and its features, under the names and by the rules of nodes.csv: numbers, categories of text.
 In GML `label`, where all differ, is a node's name, and no class. Attributes of edges are features
-of these where they are asked for; of all of them those that every edge has, but for its id.
+of these where they are asked for; of all of them those that every edge has, but for its id. What is
+not used is named: nested attributes, such as GEXF's places and colours, those of the graph, and
+directions.
 """
 
 import importlib
@@ -24,6 +26,7 @@ from gaancore.errors import DataError
 from gaancore.graph import ArcList
 
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".gexf": "read_gexf"}
+OF_FORMAT = {"node_default", "edge_default", "mode"}  # what networkx notes of the file itself
 ID = "\0id"  # the column of ids, which no attribute is called
 IDS = {"id", "key"}  # of edges
 
@@ -63,8 +66,14 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if len(attributes) < len(row_of):
         raise DataError(f"{path}: ids of two nodes are written alike; ids must differ")
     names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
-    ignored = ["name", *(["label"] if by_label else [])]
-    kept = [name for name in names if name not in ignored]
+    nested = {
+        str(name)
+        for facts in attributes.values()
+        for name, value in facts.items()
+        if any(isinstance(part, dict) for part in (value if isinstance(value, list) else [value]))
+    }
+    unused = sorted(nested | ({"name"} & names.keys()))
+    kept = [name for name in names if name not in unused and not (by_label and name == "label")]
     classes = reading.label or CLASS
     for node, facts in attributes.items():
         if isinstance(facts.get(classes), list | dict):
@@ -79,8 +88,12 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     src, dst = np.array(ends, np.int64).reshape(-1, 2).T
     wanted, notes = _wanted_of_edges(path, graph, reading)
     edge_names, edge_attr, said = attributes_of_edges(str(path), graph, wanted)
-    if "name" in names:
-        notes.append("attributes of nodes not used: name")
+    of_graph = sorted({str(name) for name in graph.graph} - OF_FORMAT)
+    for what, found in (("nodes", unused), ("the graph", of_graph)):
+        if found:
+            notes.append(f"attributes of {what} not used: {listed(found)}")
+    if graph.is_directed():
+        notes.append("directions of edges not used: each counts both ways")
     return RawDataset(
         path=str(path),
         graph=ArcList(src, dst, len(nodes.rows), edge_attr),
