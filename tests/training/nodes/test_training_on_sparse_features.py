@@ -9,6 +9,8 @@ from scipy import sparse
 
 import gaancore
 from gaancore.data import NodeDataset
+from gaancore.data.nodes.inputs import inputs_of
+from gaancore.report.one_node import features
 from gaancore.system import threads
 from gaancore.trained.nodes import NodeRun
 
@@ -72,6 +74,15 @@ def test_one_run_answers_for_sparse_and_for_dense_features_of_a_graph(run):
     np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-6)
     scores = [run.evaluate(["test"], data=d)["test"]["micro_f1"] for d in (kept, dense)]
     assert scores[0] == scores[1]
+
+
+def test_a_report_shows_the_same_features_of_a_node(run):
+    nodes = np.array([5, 0])
+    kept, dense = (
+        features(run, inputs_of(data(kind)), nodes) for kind in (sparse.csr_array, np.ndarray)
+    )
+    assert kept == dense
+    assert any(kept["features"])
 
 
 def test_a_run_on_dense_features_answers_for_sparse_ones(tmp_path):
