@@ -112,9 +112,9 @@ def test_the_classifier_takes_a_sparse_matrix_as_it_is():
     arcs, x, y = drawn()
     sizes = {name: SIZES[name] for name in ("embed_dim", "out_dim", "num_heads")}
     found = []
-    for features in (sparse.csc_matrix(x), x):
-        classifier = gaancore.GaANClassifier(epochs=3, **sizes).fit(features, y, arcs)
-        assert sparse.issparse(classifier._fitted.features) == sparse.issparse(features)
+    for given in (sparse.csc_matrix(x), x):
+        classifier = gaancore.GaANClassifier(epochs=3, **sizes).fit(given, y, arcs)
+        assert sparse.issparse(classifier._fitted.features) == sparse.issparse(given)
         assert classifier.n_features_in_ == F
         found.append(classifier.predict_proba(sparse.coo_array(x[::-1]), arcs))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-2, atol=1e-3)
