@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gaancore as package
-from gaancore.parallel.launcher import LAUNCHERS
+from gaancore.launcher import LAUNCHERS
 
 CHECKOUT = Path(package.__file__).parents[1]
 PROGRAM = "from gaancore.cli.main import main; main()"
@@ -48,7 +48,10 @@ def start_ranks(
 
 def ended(process: subprocess.Popen[str], seconds: float = 120) -> tuple[int, str, list[str]]:
     """Exit code, what was printed, and the lines of errors that the launcher has not written."""
-    out, err = process.communicate(timeout=seconds)
+    try:
+        out, err = process.communicate(timeout=seconds)
+    finally:
+        process.kill()  # if it hangs: its ranks end with it
     return process.returncode, out, [line for line in err.splitlines() if not _of_mpi(line)]
 
 

@@ -57,8 +57,8 @@ def load(
     split_column : the column of the split, likewise, or the number of one of several.
     features     : of a graph: those of the `file`, or in their place `degree`, `ones`,
                    `spectral` or `learned`; of traffic: the inputs beside the speed.
-    edge_features : features of edges, of two tables or an .npz: `auto` (all), `none`, or names with
-                   commas between.
+    edge_features : features of edges, of two tables, an .npz or networkx's files: `auto` (all),
+                   `none`, or names with commas between; `weight` of a list of edges.
     repeated_edges : what they become where edges are merged: see `make_dataset`.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.

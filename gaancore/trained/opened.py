@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from gaancore.array import resolve_device
 from gaancore.display import Shown
 from gaancore.errors import DataError
+from gaancore.report import NODES, write
 from gaancore.system.disk import read_json
 from gaancore.training.record import DataFacts, LogLine, Record
 from gaancore.training.run_folder import REMEDY, RunFolder
@@ -108,6 +109,10 @@ class OpenedRun(Shown, ABC):
     @abstractmethod
     def plot(self, folder: str | Path | None = None, *, data: Any = None) -> list[Path]:
         """Draw the run; returns the files, by default in `plots` in the run's folder."""
+
+    def report(self, path: str | Path, *, nodes: int = NODES, seed: int = 0) -> Path:
+        """Write one HTML page about what the run has learned; see `gaancore.report.write`."""
+        return write(self, path, nodes=nodes, seed=seed)
 
     def _shown(self) -> dict[str, Any]:
         s = self.settings

@@ -3,6 +3,7 @@
 Where a page speaks of files of the reader, the test writes small ones under the same names.
 """
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +17,12 @@ from small_files import write_matlab
 from small_public import write_ogb, write_planetoid
 from small_traffic_run import small_traffic_options
 
+from gaancore import open_run
+
 TASKS = (
     "own-data", "few-labels", "settings", "layouts", "tables", "archives", "public-files",
-    "labels-and-splits", "sensors", "sensor-files", "training", "questions", "edge-features",
-    "sparse-features",
+    "labels-and-splits", "sensors", "sensor-files", "training", "use-a-run",
+    "questions", "edge-features", "sparse-features", "report",
 )  # fmt: skip
 SHORT = {
     "train": ["--epochs", "2"],
@@ -117,11 +120,21 @@ def test_the_page_on_two_tables_reads_the_features_of_edges(gaancore, tmp_path):
     follow(gaancore, "docs/tables.md", SHORT)
 
 
-def test_the_page_on_features_of_edges_leads_to_an_explanation(gaancore, tmp_path):
+@pytest.mark.parametrize(
+    "shortened", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["short", "whole"]
+)
+def test_the_page_on_features_of_edges_leads_to_an_explanation(gaancore, tmp_path, shortened):
     write_sensors(tmp_path / "metr-la", "2026-05-01T00:00", 400)
     roads = "from,to,cost\nnorth,bridge,300\nbridge,south,250\n"
     (tmp_path / "metr-la" / "edges.csv").write_text(roads)
-    follow(gaancore, "docs/edge-features.md", SHORT | {"reproduce": ["--report-only"]})
+    more = SHORT if shortened else {}
+    follow(gaancore, "docs/edge-features.md", more | {"reproduce": ["--report-only"]})
+    if not shortened:
+        page = TEXTS["docs/edge-features.md"]
+        told = re.search(r"On the example (0.\d+) .* and (0.\d+) without", page)
+        runs = [open_run(tmp_path / name) for name in ("payments-run", "without-run")]
+        found = [run.evaluate()["test"]["micro_f1"] for run in runs]
+        assert found == pytest.approx([float(score) for score in told.groups()], abs=0.02)
     header, *rows = (tmp_path / "attention.csv").read_text("utf-8").splitlines()
     assert header.startswith("node_id,neighbor_id,amount,kind=card,kind=wire,layer,head1")
     listed = (tmp_path / "payments" / "edges.csv").read_text("utf-8").splitlines()

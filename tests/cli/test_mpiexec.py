@@ -1,6 +1,7 @@
 """`mpiexec -n 2 gaancore train`: two processes of a real MPI, started as a user starts them."""
 
 import os
+import re
 import signal
 import sys
 import time
@@ -12,8 +13,8 @@ from mpi_runs import NEEDS_MPI, PROGRAM, ended, processes_of, start_ranks, wait_
 from small_run import contents, small_options, write_small_npz
 from small_traffic_run import small_traffic_options
 
+from gaancore.launcher import LAUNCHERS
 from gaancore.parallel import start
-from gaancore.parallel.launcher import LAUNCHERS
 
 # three shares, which two ranks cannot have alike
 LONG = small_options(fanouts="4,3", shares=3)
@@ -33,18 +34,17 @@ def alone(gaancore, data, tmp_path):
 
 @NEEDS_MPI
 def test_a_rank_that_is_killed_ends_all_with_one_line_and_the_run_goes_on(alone, data, tmp_path):
-    process = start_ranks(tmp_path, (2, train(data, epochs=4000)))
+    process = start_ranks(tmp_path, (3, train(data, epochs=4000)))
     wait_for_lines(process, tmp_path / "run" / "log.jsonl", 3)
-    _, last = processes_of(process)
+    *_, last = processes_of(process)
     os.kill(last, signal.SIGKILL)
     clock = time.monotonic()
     code, _, errors = ended(process, seconds=60)
     assert time.monotonic() - clock < 10
     assert code != 0
     (line,) = [line for line in errors if "rank" in line]
-    assert line.startswith(("error: rank 0 on ", "error: rank 1 on "))
-    assert "was killed" in line
-    assert line.endswith("go on with mpiexec -n 2 gaancore train --resume run")
+    assert re.match(r"error: rank [012] on \S+ was killed", line)
+    assert line.endswith("go on with mpiexec -n 3 gaancore train --resume run")
     code, out, errors = ended(start_ranks(tmp_path, (2, ["train", "--resume=run", "--epochs=40"])))
     assert (code, errors) == (0, [])
     assert out.count("data: ") == 1  # rank 0 alone speaks
@@ -176,9 +176,9 @@ def test_a_launcher_of_another_mpi_is_refused(refused, launched, data, monkeypat
 # ---- the paper's data, on 1 to 4 processes -------------------------------------------------------
 
 PUBLIC = {
-    "ppi": ["--data={shared}/ppi-toy", "--epochs=3"],
-    "reddit": ["--data=store", "--epochs=1", "--batch-size=128"],
-    "metr-la": ["--data={shared}/metr-la", "--epochs=1", "--set=horizon=6"],
+    "ppi": ["--data={shared}/ppi-toy", "--epochs=1", "--heads=2", "--out-dim=32"],
+    "reddit": ["--data=store", "--epochs=1", "--embed-dim=32", "--out-dim=32"],
+    "metr-la": ["--data={shared}/metr-la", "--epochs=1", "--horizon=3", "--set=hidden_dim=8"],
 }
 
 
@@ -189,7 +189,7 @@ def test_the_paper_s_data_give_the_same_bits_on_one_to_four_processes(
     gaancore, shared_data, tmp_path, task
 ):
     if task == "reddit":
-        assert gaancore("synth", "reddit", "store", "--scale=0.02").code == 0
+        assert gaancore("synth", "reddit", "store", "--scale=0.01").code == 0
     given = [option.format(shared=shared_data) for option in PUBLIC[task]]
     options = ["train", f"--task={task}", *given, "--quiet"]
     assert gaancore(*options, "--shares=8", "--out=1").code == 0

@@ -1,6 +1,6 @@
 """Runs that ranks train together: the same folder, bit for bit, on any number of them.
 
-The ranks are threads here; test_mpi.py has processes.
+The ranks are threads here; tests/cli/test_mpiexec.py has processes.
 """
 
 from collections.abc import Callable
@@ -114,9 +114,10 @@ def test_a_run_has_the_same_bits_on_any_number_of_ranks(make, tmp_path):
 
 
 @pytest.mark.slow
-def test_more_ranks_than_shares_change_nothing(tmp_path):
-    train(nodes, tmp_path / "1", 1)
-    train(nodes, tmp_path / "6", 6)
+@pytest.mark.parametrize("make", [nodes, words])
+def test_more_ranks_than_shares_change_nothing(make, tmp_path):
+    train(make, tmp_path / "1", 1)
+    train(make, tmp_path / "6", 6)
     assert contents(tmp_path / "6") == contents(tmp_path / "1")
 
 

@@ -20,7 +20,9 @@ class Reading:
                    usual name.
     features     : those of the `file`, or what stands for them: see `with_features`.
     edge_features : of two tables the columns of edges.csv that are features of edges, of an `.npz`
-                   its edge_attr: all (`auto`), `none`, or names with commas between.
+                   its edge_attr, of networkx's files the attributes that all edges have: all
+                   (`auto`), `none`, or names with commas between. Of a list of edges the third
+                   cell, `weight`, if it is named.
     needed       : whether what is chosen must be there. If not, as for a graph to predict on, a
                    chosen column is no feature where it is there, and is not missed where it is not.
     Raises SettingsError for a value that is not one of these.

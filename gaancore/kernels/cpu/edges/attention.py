@@ -72,8 +72,8 @@ def edge_attention_backward(
     q, k, v, of_keys, of_values = (
         head_rows(x) for x in (queries, keys, values, to_keys, to_values)
     )
-    means, g = np.empty(N * K, dtype), head_rows(grad)
-    threads.share_rows(_means(D), N * K, D, g, head_rows(out), means)
+    means, g = np.empty((N, K), dtype), head_rows(grad)
+    threads.share_rows(_means(D), N * K, D, g, head_rows(out), means.reshape(-1))
     bounds, cut = cut_into_parts(t_indptr), Cut.of(D, B)
     parts = bounds.size - 1
     grad_scores, grad_edges = np.empty_like(weights), np.zeros((E if needed else 0, B), dtype)
@@ -81,8 +81,8 @@ def edge_attention_backward(
     partial = np.empty((parts, B, K, D), dtype)
     static = (dtype.type(slope), dtype.type(scale), *dropout_constants(dtype, rate, seed))
     given = (g, weights, v, edges, of_values, q, means, t_indptr, t_indices, t_edge_ids, bounds)
-    of_partial = partial.reshape(-1, cut.width)
-    targets = (grad_scores, head_rows(grad_v), head_rows(grad_k), of_partial, grad_edges)
+    of_v, of_partial = (x.reshape(-1, cut.width) for x in (grad_v, partial))
+    targets = (grad_scores, of_v, head_rows(grad_k), of_partial, grad_edges)
     work = E * K * (A + D * (1 + B)) // parts
     kernel = backward_columns(K, A, D, B, attention=True)
     threads.share_rows(kernel, parts, work, *given, *static, *targets)
@@ -107,22 +107,24 @@ def _forward(K: int, A: int, D: int, B: int) -> Any:
         keep_scale, key, weights, y, start, stop,
     ):  # fmt: skip
         zero, one, limits = q.dtype.type(0), q.dtype.type(1), np.finfo(q.dtype)
-        x, asked, top = register(q, A), register(q, B), register(q, K)
+        x, top, heads = register(q, A), register(q, K), register(q, K)
         u, total = register(q, D), register(q, D)
-        asked_row, flat = np.empty((1, B), q.dtype), weights.reshape(-1)
+        asked, flat = np.empty((B, K), q.dtype), weights.reshape(-1)
         for chunk in range(start, stop, CHUNK):
             chunk_stop = min(chunk + CHUNK, stop)
             for i in range(chunk, chunk_stop):
                 for k in range(K):
                     load(x, q, i * K + k, A)
                     for b in range(B):
-                        asked_row[0, b] = dot(x, to_keys, b * K + k, A)
-                    load(asked, asked_row, 0, B)
+                        asked[b, k] = dot(x, to_keys, b * K + k, A)
                     for e in edges_of(indptr, i):
-                        score = dot(x, keys, np.int64(indices[e]) * K + k, A)
-                        weights[e, k] = scale * (score + dot(asked, edges, e, B))
+                        weights[e, k] = dot(x, keys, np.int64(indices[e]) * K + k, A)
                 fill(top, limits.min, K)  # not -inf: -inf less it is -inf, and no NaN
                 for e in edges_of(indptr, i):
+                    load(heads, weights, e, K)
+                    for b in range(B):
+                        add(heads, edges[e, b], asked, b, K)
+                    store(weights, e, scale, heads, K)
                     larger(top, weights, e, K)
                 for e in edges_of(indptr, i):
                     subtract(weights, weights, e, top, K)
@@ -155,14 +157,14 @@ def _forward(K: int, A: int, D: int, B: int) -> Any:
 
 @cache
 def _means(D: int) -> Any:
-    """means[i, k] = <g[i, k], y[i, k]>, the weighted mean of each weight's gradient."""
+    """means[i, k] = -<g[i, k], y[i, k]>: less the weighted mean of each weight's gradient."""
 
     @jit(fastmath=FAST)
     def kernel(g, y, means, start, stop):
         r = register(g, D)
         for n in range(start, stop):
             load(r, g, n, D)
-            means[n] = dot(r, y, n, D)
+            means[n] = -dot(r, y, n, D)
 
     return kernel
 

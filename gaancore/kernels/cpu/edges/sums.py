@@ -65,10 +65,10 @@ def edge_sum_backward(
     partial = np.empty((parts, B, K, D), dtype)
     grad_edges = np.zeros((E if needed else 0, B), dtype)
     given = (head_rows(grad), weights, head_rows(values), edges, head_rows(projection))
-    links = (none, np.empty(0, dtype), t_indptr, t_indices, t_edge_ids, bounds)
+    links = (none, none, t_indptr, t_indices, t_edge_ids, bounds)
     static = (dtype.type(slope), dtype.type(1), *dropout_constants(dtype, 0.0, 0))
-    of_partial = partial.reshape(-1, cut.width)
-    targets = (grad_weights, head_rows(grad_values), none, of_partial, grad_edges)
+    of_values, of_partial = (x.reshape(-1, cut.width) for x in (grad_values, partial))
+    targets = (grad_weights, of_values, none, of_partial, grad_edges)
     work = E * K * D * (1 + B) // parts
     kernel = backward_columns(K, 0, D, B, attention=False)
     threads.share_rows(kernel, parts, work, *given, *links, *static, *targets)
