@@ -204,7 +204,7 @@ def write_texts(**texts: str) -> Callable[[Path], None]:
 ONES = Reading(features="ones")
 LIST = "# Undirected: toy\n10 7\n7\t3 0.5\n3,10\n5 5\n"
 NODES = "id,x,label,split\na,1.5,red,train\nb,2.5,blue,train\nc,3.5,red,val\nd,4.5,blue,test\n"
-EDGES = "src,dst,amount,kind\na,b,1.5,card\nc,b,2,wire\nc,d,-3,card\nd,d,7,cash\n"
+EDGES = "src,dst,amount,kind\na,b,1.5,card\nc,b,2,wire\nc,d,-3,card\nd,d,7,wire\n"
 
 
 def _of_list(labels: str) -> Sample:
