@@ -15,6 +15,7 @@ from gaancore.training.nodes.heads.explain import arc_attention
 Run = Any
 ARCS = 24  # into one node that are drawn
 FEATURES = 6  # of a node that are told
+ROWS = 256  # whose features are in memory at a time
 LABELS = 12  # of a node that are told, of several
 TOP = 5  # classes of a node, the most likely first
 SPLITS = {0: "train", 1: "validation", 2: "test"}
@@ -141,23 +142,32 @@ def _given(scored: Any, drawn: np.ndarray) -> list[list[int]] | None:
 
 def features(run: Run, inputs: NodeInputs, drawn: np.ndarray) -> dict[str, Any]:
     """The features of each node that are farthest from the mean of training, as the data have
-    them: [feature, value]; `feature_names` of those that are named.
+    them: [feature, value]; `feature_names` of those that are named. None for learned ones, which
+    say only which node it is.
     """
-    classifier = run.classifier
-    if classifier.nodes is not None:  # they are learned, and say only which node it is
-        return {"features": [[] for _ in drawn], "feature_names": {}}
-    values = dense_part(inputs.features, drawn).astype(np.float64)
-    off = np.abs(values - classifier.mean) / np.where(classifier.scale > 0, classifier.scale, 1)
-    if run.settings.normalize != "standard":  # then the statistics say nothing
-        off = np.abs(values)
-    order = np.argsort(-off, axis=1, kind="stable")[:, :FEATURES]
-    kept = [
-        [[f, float(np.float32(values[n, f]))] for f in row if values[n, f] or off[n, f] > 1]
-        for n, row in enumerate(order.tolist())
-    ]
+    if run.classifier.nodes is not None:
+        return {"features": None, "feature_names": {}}
+    kept: list[list[list[Any]]] = []
+    for first in range(0, drawn.size, ROWS):
+        kept += _farthest(run, dense_part(inputs.features, drawn[first : first + ROWS]))
     used = sorted({int(f) for row in kept for f, _ in row})
     known = inputs.feature_names
     return {
         "features": kept,
         "feature_names": {str(f): name(known[f] if known else f"feature {f}") for f in used},
     }
+
+
+def _farthest(run: Run, rows: np.ndarray) -> list[list[list[Any]]]:
+    """[feature, value] of each row, without those that are 0 as they are for most nodes."""
+    values, classifier = rows.astype(np.float64), run.classifier
+    if run.settings.normalize == "standard":
+        scale = np.where(classifier.scale > 0, classifier.scale, 1)
+        off = np.abs(values - classifier.mean) / scale
+    else:
+        off = np.abs(values)
+    order = np.argsort(-off, axis=1, kind="stable")[:, :FEATURES]
+    return [
+        [[f, float(np.float32(values[n, f]))] for f in row if values[n, f] or off[n, f] > 1]
+        for n, row in enumerate(order.tolist())
+    ]

@@ -54,7 +54,7 @@ function oneNode(found, several) {
 
   function describe(at) {
     const d = one.drawn;
-    const told = d.features[at].flatMap(([f, value], n) => [n ? ", " : "", named(d.feature_names[f], 30), ` ${+value.toPrecision(4)}`]);
+    const told = !d.features ? ["learned"] : d.features[at].flatMap(([f, value], n) => [n ? ", " : "", named(d.feature_names[f], 30), ` ${+value.toPrecision(4)}`]);
     return [el("div", {}, "node ", el("strong", {}, named(ids[at], 60)), ` · ${d.splits[at]} · ${whole(d.degrees[at])} neighbours`),
       el("div", {}, several ? "labels: " : "class: ", ...classesOf(d.labels[at])),
       d.given ? el("div", {}, "predicted: ", ...classesOf(d.given[at])) : null,
