@@ -17,6 +17,7 @@ ARCS = 24  # into one node that are drawn
 FEATURES = 6  # of a node that are told
 ROWS = 256  # whose features are in memory at a time
 LABELS = 12  # of a node that are told, of several
+SHOWN = 8  # of the classes of a neighbour
 TOP = 5  # classes of a node, the most likely first
 SPLITS = {0: "train", 1: "validation", 2: "test"}
 
@@ -48,6 +49,7 @@ def one_by_one(
         "arcs": {
             "starts": edges.tolist(),
             "sources": place[rows.size :].tolist(),
+            "alike": alike(data, np.repeat(rows, np.diff(starts)), sources).tolist(),
             "weights": [packed(weights) for weights in layers],
         },
         "drawn": {
@@ -123,21 +125,38 @@ def told(probabilities: np.ndarray, labels: np.ndarray) -> list[list[Any]]:
     return [[c, float(probabilities[c]), bool(true[c])] for c in order]
 
 
+def alike(data: NodeDataset, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    """(A,) 1 where both ends of an arc have the same class, or share more than half of all labels
+    that either has; 0 where not; -1 where one is in no split, so that it may have none.
+    """
+    one, other = data.labels[targets], data.labels[sources]
+    if one.ndim == 1:
+        same = one == other
+    else:
+        same = 2 * (one & other).sum(axis=1) > (one | other).sum(axis=1)
+    known = (data.split[targets] >= 0) & (data.split[sources] >= 0)
+    return np.where(known, same.astype(np.int64), -1)
+
+
 def _labels(labels: np.ndarray, split: int) -> list[int] | None:
-    """The classes that a node has; None where it is in no split, so that it may have none."""
+    """How many classes a node has, and the first of them; None where it is in no split."""
     if split not in SPLITS:
         return None
-    return np.flatnonzero(labels).tolist() if labels.ndim else [int(labels)]
+    return _first(np.flatnonzero(labels)) if labels.ndim else [1, int(labels)]
+
+
+def _first(classes: np.ndarray) -> list[int]:
+    return [classes.size, *classes[:SHOWN].tolist()]
 
 
 def _given(scored: Any, drawn: np.ndarray) -> list[list[int]] | None:
-    """The classes that each node is given; None where not all of them are predicted."""
+    """The same of what each node is given; None where not all of them are predicted."""
     if scored.everyone is None:
         return None
     found = scored.everyone[drawn]
     if scored.labels.ndim == 1:
-        return [[c] for c in found.argmax(axis=1).tolist()]
-    return [np.flatnonzero(row > 0.5).tolist() for row in found]
+        return [[1, c] for c in found.argmax(axis=1).tolist()]
+    return [_first(np.flatnonzero(row > 0.5)) for row in found]
 
 
 def features(run: Run, inputs: NodeInputs, drawn: np.ndarray) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from report_runs import small_graph
 from scipy import sparse, stats
 from small_run import small_dataset, small_run
 
@@ -57,6 +58,11 @@ def test_scores_and_curves_are_those_of_the_record_and_the_log(nodes_run, nodes)
     assert [line["loss"] for line in run["log"]] == [line["loss"] for line in nodes_run.log]
     assert [line["gates"] for line in run["log"]] == [line["gates"] for line in nodes_run.log]
     assert (run["seed"], run["versions"]) == (record["seed"], record["versions"])
+    assert (run["data"]["name"], run["data"]["path"], run["synthetic"]) == (
+        "from memory",
+        None,
+        False,
+    )
 
 
 @pytest.mark.parametrize("recipe", ["ppi-wide", "few-labels", "small-graph"])
@@ -122,6 +128,15 @@ def test_groups_of_nodes_are_scored_as_a_plain_loop_does(nodes_run, nodes):
     for i in range(3):
         for j in range(3):
             assert matrix[i, j] == sum(data.labels[n] == i and predicted[n] == j for n in test)
+
+
+def test_neighbours_are_told_apart_by_what_they_have_in_common():
+    labels = np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 0]], np.uint8)
+    data = replace(small_graph(), labels=labels, split=np.array([0, 1, 2, -1], np.int8))
+    targets, sources = np.array([0, 0, 0, 0]), np.array([0, 1, 2, 3])
+    assert one_node.alike(data, targets, sources).tolist() == [1, 1, 0, -1]  # 2 of 3, 1 of 3
+    data = replace(data, labels=np.array([2, 2, 1, 2]))
+    assert one_node.alike(data, targets, sources).tolist() == [1, 1, 0, -1]
 
 
 def test_a_node_is_told_by_the_features_that_are_farthest_from_the_mean_of_training(
