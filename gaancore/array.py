@@ -4,10 +4,13 @@ This is the only file that imports cupy, and it does so only when a CUDA device 
 device is `cpu` or `cuda:N`. The type of an array alone says where it lives, never a global setting.
 """
 
+import math
 import re
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import accumulate
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +36,11 @@ def device_of(x: Array) -> str:
     return "cpu" if array_module(x) is np else f"cuda:{x.device.id}"
 
 
+def on_device_of(x: Array) -> AbstractContextManager[Any]:
+    """Inside, CuPy allocates and launches where `x` lives, and not on the thread's own device."""
+    return nullcontext() if array_module(x) is np else x.device
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """`x` as a NumPy array (copied from the device if it lives there)."""
     if array_module(x) is np:
@@ -54,6 +62,58 @@ def to_device(x: Array, device: str) -> Array:
         return cupy.asarray(x, order="C")
 
 
+def to_host_later(x: Array) -> Callable[[], np.ndarray]:
+    """Copy `x` behind what was launched so far; what is returned gives the copy.
+
+    It waits for the copy, but not for anything that was launched after this call.
+    """
+    if array_module(x) is np:
+        return lambda: x
+    import cupy
+
+    with x.device:
+        there = np.frombuffer(cupy.cuda.alloc_pinned_memory(x.nbytes), x.dtype, x.size)
+        copy = there.reshape(x.shape)
+        x.get(out=copy, blocking=False)
+        made = cupy.cuda.get_current_stream().record()
+
+    def read() -> np.ndarray:
+        made.synchronize()
+        return copy
+
+    return read
+
+
+def to_device_together(arrays: Sequence[np.ndarray], device: str) -> list[Array]:
+    """Small arrays on `device` as views of one, in one copy, each from a 16-byte address on."""
+    if device == "cpu":
+        return list(arrays)
+    starts = list(accumulate((-(-x.nbytes // 16) * 16 for x in arrays), initial=0))
+    packed = np.zeros(starts[-1], np.uint8)
+    for x, start in zip(arrays, starts, strict=False):
+        packed[start : start + x.nbytes] = np.ascontiguousarray(x).reshape(-1).view(np.uint8)
+    there = to_device(packed, device)
+    return [
+        there[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+        for x, start in zip(arrays, starts, strict=False)
+    ]
+
+
+_longest: dict[int, int] = {}  # by the id of offsets on a device
+
+
+def note_longest_row(indptr: Array, longest: int) -> None:
+    """Remember of offsets on a device what is known on the host: the most edges of a row."""
+    if array_module(indptr) is not np:
+        _longest[id(indptr)] = longest
+        weakref.finalize(indptr, _longest.pop, id(indptr), None)
+
+
+def longest_row(indptr: Array) -> float:
+    """The most edges of a row, infinity where nobody has noted it."""
+    return _longest.get(id(indptr), math.inf)
+
+
 class Uploads:
     """`with uploads.beside():` lets to_device copy while the device goes on with what it has.
 
@@ -64,10 +124,12 @@ class Uploads:
 
     def __init__(self, device: str) -> None:
         self._stream = self._launched = None
+        self._device: Any = None
         if device != "cpu":
             import cupy
 
-            with cupy.cuda.Device(_number(device)):
+            self._device = cupy.cuda.Device(_number(device))
+            with self._device:
                 self._stream = cupy.cuda.Stream(non_blocking=True)
 
     @contextmanager
@@ -77,13 +139,14 @@ class Uploads:
             return
         import cupy
 
-        computing = cupy.cuda.get_current_stream()
-        if self._launched is not None:
-            self._stream.wait_event(self._launched)
-        self._launched = computing.record()
-        with self._stream:
-            yield
-        computing.wait_event(self._stream.record())
+        with self._device:
+            computing = cupy.cuda.get_current_stream()
+            if self._launched is not None:
+                self._stream.wait_event(self._launched)
+            self._launched = computing.record()
+            with self._stream:
+                yield
+            computing.wait_event(self._stream.record())
 
 
 # ---- which device -------------------------------------------------------------------------------
@@ -189,6 +252,14 @@ def memory_shortage(error: MemoryError) -> str:
 
     free, total = cupy.cuda.runtime.memGetInfo()
     return f"on the GPU: {error} {free:,} of {total:,} bytes are free"
+
+
+def memory_of(device: str) -> tuple[int, int]:
+    """Bytes of memory that a CUDA device has: those that are free, and all."""
+    import cupy
+
+    with cupy.cuda.Device(_number(device)):
+        return cupy.cuda.runtime.memGetInfo()
 
 
 def cuda_devices() -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from emulator.device import MODES, EmulatedCupy
+from emulator.device import CONTRACTED, MODES, EmulatedCupy
 from emulator.module import NO_COMPILER, has_compiler
 from hypothesis import HealthCheck, settings
 
@@ -61,7 +61,7 @@ def emulated() -> dict[str, EmulatedCupy]:
     """A CUDA device that the CPU plays, in each mode of the emulator."""
     if not has_compiler():
         pytest.skip(NO_COMPILER)
-    return {name: EmulatedCupy(**mode) for name, mode in MODES.items()}
+    return {name: EmulatedCupy(**mode) for name, mode in (MODES | CONTRACTED).items()}
 
 
 @pytest.fixture(params=["cpu", "emulated", pytest.param("gpu", marks=pytest.mark.gpu)])

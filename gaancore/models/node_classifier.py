@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array
+from gaancore.array import Array, device_of
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
 from gaancore.nn.embedding import Embedding
@@ -75,7 +75,10 @@ class NodeClassifier(Module):
     def layer(self, number: int, h: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """One aggregator and its dropout: (num_src, dim) -> (num_dst, out_dim)."""
         attention_seed = None if seed is None else derive_seed(seed, "attention", number)
-        h = self.layers[number](first_rows(h, count=block.num_dst), h, block, attention_seed)
+        x = h
+        if block.num_dst != block.num_src or device_of(h.data) == "cpu":
+            x = first_rows(h, count=block.num_dst)  # adds up gradients apart: other last digits
+        h = self.layers[number](x, h, block, attention_seed)
         if seed is None:
             return h
         return dropout(h, rate=self.dropout, seed=derive_seed(seed, "output", number))

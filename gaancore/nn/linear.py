@@ -8,7 +8,7 @@ import numpy as np
 
 from gaancore.errors import ShapeError
 from gaancore.nn.module import Module, Parameter
-from gaancore.ops import beside, concat, leaky_relu, linear, reshape, sparse_matmul
+from gaancore.ops import beside, concat, leaky_relu, linear, linear_each, reshape, sparse_matmul
 from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
@@ -83,6 +83,13 @@ class Linear(Module):
         if hasattr(self, "edge_weight"):
             one.edge_weight = concat(self.edge_weight, *(other.edge_weight for other in others))
         return one
+
+
+def apply_each(layers: Sequence[Linear], x: Tensor) -> list[Tensor]:
+    """What each of up to four layers makes of one input, by `linear_each`."""
+    weights, biases = ([getattr(layer, name) for layer in layers] for name in ("weight", "bias"))
+    slopes = tuple(layer.slope for layer in layers)
+    return linear_each(*[x] * len(layers), *weights, *biases, slopes=slopes)
 
 
 def parts_of(x: Features | CSRMatrix) -> tuple[Tensor, ...]:

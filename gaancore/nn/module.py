@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gaancore.array import Array, device_of, to_device
+from gaancore.array import Array, device_of, on_device_of, to_device
 from gaancore.display import Shown, html_table
 from gaancore.errors import ShapeError
 from gaancore.tensor import Tensor
@@ -133,7 +133,8 @@ class Module(Shown):
                     f"load_state: {name}: expected {parameter.shape}, got {state[name].shape}"
                 )
         for name, parameter in mine.items():
-            parameter.data[...] = to_device(state[name], device_of(parameter.data))
+            with on_device_of(parameter.data):
+                parameter.data[...] = to_device(state[name], device_of(parameter.data))
 
 
 def _twin(value: Any) -> Any:

@@ -20,7 +20,7 @@ from gaancore.ops.elementwise import (
     subtract,
     tanh,
 )
-from gaancore.ops.linalg import linear, matmul, sparse_matmul
+from gaancore.ops.linalg import linear, linear_each, matmul, sparse_matmul
 from gaancore.ops.loss import (
     bce_with_logits,
     masked_absolute_error,
@@ -70,6 +70,7 @@ __all__ = [
     "gru_update",
     "leaky_relu",
     "linear",
+    "linear_each",
     "masked_absolute_error",
     "matmul",
     "multiply",

@@ -4,7 +4,6 @@ Everything random is drawn from (run seed, purpose, epoch, step), so the state o
 weights, Adam's moments and a few numbers; a run that is killed and resumed ends with the same bits.
 """
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,8 +12,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gaancore.array import Array
-from gaancore.errors import SettingsError, TrainingError
-from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
+from gaancore.errors import SettingsError
+from gaancore.optim import Adam, PlateauSchedule
 from gaancore.parallel import Shares
 from gaancore.system.disk import write_json
 from gaancore.system.process import rss_mb
@@ -26,7 +25,7 @@ from gaancore.training.checkpoint import (
     save_checkpoint,
 )
 from gaancore.training.prefetch import Fetch
-from gaancore.training.progress import Progress, RunInterrupt, Validation, Watcher, naming
+from gaancore.training.progress import Progress, RunInterrupt, Taken, Validation, Watcher, naming
 from gaancore.training.record import Record, made_record
 from gaancore.training.run_folder import RunFolder, remembered
 from gaancore.training.step import Step, StepGradients, expect_same_weights
@@ -71,6 +70,7 @@ class Run(ABC):
         self.gradients = StepGradients(model, device, shares)
         self.progress = Progress()
         self.watcher = Watcher()
+        self._waiting: list[Taken] = []  # steps of which nothing is noted yet
 
     dataset: Any  # what is learned from
     notes: tuple[str, ...] = ()  # what the user should know before it begins, a line each
@@ -118,13 +118,13 @@ class Run(ABC):
         with self._held(), self.fetch() as batches:
             while not self._finished():
                 clock = time.perf_counter()
-                epoch, step = divmod(self.progress.step, self.steps_per_epoch)
-                with naming(f"epoch {epoch + 1}, step {step + 1} of {self.steps_per_epoch}"):
-                    loss, count = self._step(batches)
-                self._account(epoch, loss, count, time.perf_counter() - clock)
+                self._account(self._step(batches))
+                self.progress.count_seconds(time.perf_counter() - clock)
                 if self._validation_is_due():
+                    self._note()
                     self._validate(batches)
                 if self.team.any(self.watcher.stop_requested()) and not self._finished():
+                    self._note()
                     self.team.from_first(self._save_last)
                     raise RunInterrupt
             return self._write_record()
@@ -136,12 +136,15 @@ class Run(ABC):
             self.team.from_first(lambda: stack.enter_context(self.folder.held()))
             yield
 
-    def _step(self, batches: Fetch[Step]) -> tuple[float, int]:
-        """Fetch, forward, loss, backward, clip, step; returns the mean loss and the number of
-        targets that it is over. Without targets there is nothing to learn from: 0 and 0.
+    def _step(self, batches: Fetch[Step]) -> Taken:
+        """Fetch, forward, loss, backward, clip, step. A GPU is not waited for; a CPU raises
+        TrainingError before it moves a weight.
         """
+        p = self.progress
+        epoch, number = divmod(p.step, self.steps_per_epoch)
+        where = f"epoch {epoch + 1}, step {number + 1} of {self.steps_per_epoch}"
         self.optimizer.lr = self.rate()
-        with self.team.together():
+        with naming(where), self.team.together():
             step = next(batches)
 
             def learn(batch: Any, model: Any, part: Any) -> Array:
@@ -151,25 +154,31 @@ class Run(ABC):
                 return loss.data
 
             loss, edges = self.gradients.of(learn, step, batches.prepare)
-            self.progress.edges += edges
+            p.edges += edges
             if not step.count:
-                return 0.0, 0
-            clip_grad_norm(self.model.named_parameters(), self.settings.clip_norm)
-            if not math.isfinite(loss):
-                raise TrainingError(f"the loss is {loss}; lower the learning rate")
+                return Taken(where, p.step + 1, epoch + 1, lambda: 0.0, lambda: 0.0, 0)
+            norm = self.optimizer.clip(self.settings.clip_norm)
+            taken = Taken(where, p.step + 1, epoch + 1, loss, norm, step.count)
+            if self.device == "cpu":
+                taken.loss()
             self.optimizer.step()
-        return loss, step.count
+        return taken
 
-    def _account(self, epoch: int, loss: float, count: int, seconds: float) -> None:
-        """Note what a step did."""
+    def _account(self, taken: Taken) -> None:
+        """Count a step, and note what it did: on a GPU one step late, while it is at the next."""
+        self.progress.step += 1
+        self._waiting.append(taken)
+        self._note(all_but=int(self.device != "cpu"))
+
+    def _note(self, all_but: int = 0) -> None:
+        """Wait for the steps that are not noted yet."""
         p = self.progress
-        p.step += 1
-        p.training_seconds += seconds
-        p.seconds += seconds
-        p.empty_steps += not count
-        p.loss_sum += loss * count  # each target weighs the same, in short batches too
-        p.loss_count += count
-        self.watcher.on_step({"step": p.step, "epoch": epoch + 1, "loss": loss})
+        while len(self._waiting) > all_but:
+            taken = self._waiting.pop(0)
+            with naming(taken.where):
+                loss = taken.loss()
+            p.count_loss(loss, taken.targets)
+            self.watcher.on_step({"step": taken.step, "epoch": taken.epoch, "loss": loss})
 
     def start(self, *, alone: bool = False) -> None:
         """Make the folder of a new run; `alone`: one that was not there."""
@@ -242,18 +251,15 @@ class Run(ABC):
             "lr": self.optimizer.lr,
             "best": best,
             **found.logged,
-            "waiting_share": round(batches.waited / max(p.training_seconds, 1e-9), 4),
+            "waiting_share": p.share_of_training(batches.waited),
             "edges_per_second": round(p.edges / max(p.training_seconds, 1e-9)),
             "seconds": round(p.seconds, 3),
             "rss_mb": rss_mb(),
         }
         if self.team.size > 1:
-            line["exchange_share"] = round(
-                self.gradients.exchanged / max(p.training_seconds, 1e-9), 4
-            )
-        self.gradients.exchanged = 0.0
+            line["exchange_share"] = p.share_of_training(self.gradients.exchanged)
         p.loss_sum, p.loss_count, p.edges, p.training_seconds = 0.0, 0, 0, 0.0
-        batches.waited = 0.0
+        self.gradients.exchanged = batches.waited = 0.0
         if best:
             p.best_step = p.step
         self.team.from_first(lambda: self._save(line))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array, array_module, device_of, to_device, to_numpy
+from gaancore.array import Array, array_module, device_of, to_device, to_host_later, to_numpy
 from gaancore.errors import TrainingError
 from gaancore.nn.module import Module, Parameter
 from gaancore.parallel import Shares, Team
@@ -46,8 +46,9 @@ class StepGradients:
 
     def of(
         self, learn: Callable[[Any, Any, Any], Array], step: Step, launched: Callable[[], None]
-    ) -> tuple[float, int]:
-        """Leave the gradient in the model; returns the loss, and the edges that all shares go over.
+    ) -> tuple[Callable[[], float], int]:
+        """Leave the gradient in the model; returns what gives the loss, which a single GPU is not
+        waited for before, and the edges that all shares go over.
 
         learn    : learn(batch, model, piece) leaves the gradient of a piece of a batch in a model,
                    and returns its part in the loss.
@@ -60,18 +61,17 @@ class StepGradients:
             losses.append(self.pieces.of(partial(learn, batch), batch.parts if step.count else ()))
             if not alone:
                 gradients.append(_flat(self.model.parameters()))
+        later = [[to_host_later(part) for part in parts] for parts in losses]
         launched()
-        own = [
-            [sum(float(part) for part in parts), batch.edges]
-            for parts, batch in zip(losses, step.batches, strict=True)
-        ]
         if alone:
-            return own[0][0], int(own[0][1])
+            return lambda: _sum(later[0]), step.batches[0].edges
+        own = [[_sum(parts), b.edges] for parts, b in zip(later, step.batches, strict=True)]
         clock = time.perf_counter()
         found = self.shares.team.rows(np.array(own, np.float64).reshape(-1, 2))
         _put(self.model.parameters(), self.shares.add(self._stacked(gradients)))
         self.exchanged += time.perf_counter() - clock
-        return sum(found[:, 0].tolist()), int(found[:, 1].sum())
+        loss = sum(found[:, 0].tolist())
+        return lambda: loss, int(found[:, 1].sum())
 
     def _stacked(self, gradients: list[Array]) -> Array:
         """(shares of this rank, numbers of one)."""
@@ -81,6 +81,10 @@ class StepGradients:
         size = self.model.num_parameters + len(parameters)
         data = parameters[0].data
         return array_module(data).zeros((0, size), dtype=data.dtype)
+
+
+def _sum(parts: Sequence[Callable[[], np.ndarray]]) -> float:
+    return sum(float(part()) for part in parts)
 
 
 def _flat(parameters: Sequence[Parameter]) -> Array:

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulator.device import EmulatedCupy
+from emulator.device import MODES, EmulatedCupy
 from numpy.testing import assert_allclose
 from small_run import contents
 from small_traffic_run import forecast_run, run_until, small_roads, started
 
-from gaancore.array import device_of, to_numpy
+from gaancore.array import device_of, memory_of, to_numpy
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
 from gaancore.tasks import open_run
@@ -72,7 +72,8 @@ def test_the_shares_of_a_step_add_up_as_on_the_cpu(tmp_path, device):
 @pytest.mark.parametrize("scaler", ["global", "per-sensor"])
 def test_a_batch_in_pieces_agrees_with_the_batch_as_a_whole(tmp_path, device, monkeypatch, scaler):
     whole = first_steps(tmp_path, device, scaler=scaler)
-    monkeypatch.setattr(pieces, "ROWS_ON_CUDA", 3 * SENSORS)
+    fits = 3 * SENSORS  # rows
+    monkeypatch.setattr(pieces, "ROW_BYTES", pieces.SHARE * memory_of(device)[1] / fits)
     for name, grad in first_steps(tmp_path, device, scaler=scaler).items():
         assert_allclose(grad, whole[name], rtol=2e-4, atol=2e-5, err_msg=name)
 
@@ -83,7 +84,7 @@ def test_a_step_gives_the_same_bits_for_every_order_of_threads(tmp_path, emulate
             return {name: x.tobytes() for name, x in first_steps(tmp_path, "cuda:0").items()}
 
     first = bits(emulated["ascending"])
-    assert all(bits(device) == first for device in emulated.values())
+    assert all(bits(emulated[mode]) == first for mode in MODES)
 
 
 @ON_CUDA

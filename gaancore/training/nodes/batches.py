@@ -2,12 +2,21 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array, to_device
+from gaancore.array import (
+    Array,
+    array_module,
+    memory_of,
+    on_device_of,
+    to_device,
+    to_device_together,
+)
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
-from gaancore.data.nodes.features.standardised import Features
+from gaancore.data.nodes.features.standardised import ROWS_AT_A_TIME, Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
@@ -18,13 +27,16 @@ from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
 from gaancore.training.step import Step
 
+SHARE = 0.5  # of the free memory that features may take; the model and its tape need the rest
+
 
 @dataclass(frozen=True)
 class Batch:
     """All that a share of a step needs: made on the host, ahead of the step if need be.
 
-    x (num_src of the outermost block, F) float32, dense or sparse; labels as in a dataset, a row
-    for each seed. dropout_seed is that of this share. Without seeds there are no parts.
+    x (num_src of the outermost block, F) float32, dense or sparse, or the rows of its nodes in
+    `table`, which has the features of all on the device; labels as in a dataset, a row for each
+    seed. dropout_seed is that of this share. Without seeds there are no parts.
     """
 
     seeds: np.ndarray
@@ -32,6 +44,11 @@ class Batch:
     x: Array | CSRMatrix
     labels: Array
     dropout_seed: int
+    table: Array | None = None
+
+    def inputs(self) -> Array:
+        """(num_src of the outermost block, F), on the device."""
+        return self.x if self.table is None else self.table[self.x]
 
     @property
     def parts(self) -> Sequence[None]:
@@ -43,10 +60,20 @@ class Batch:
 
     def to(self, device: str) -> "Batch":
         """The same with blocks, x and labels on `device` (see to_device)."""
-        moved = {id(block): block.to(device) for block in self.blocks}  # some are used twice
+        if device == "cpu":
+            return self
+        distinct = {id(block): block for block in self.blocks}  # some are used twice
+        small: list[Any] = [x for block in distinct.values() for x in block.offsets()]
+        small += [self.labels] if self.table is None else [self.labels, self.x]
+        there = iter(to_device_together(small, device))  # in one copy
+        moved = {
+            key: block.made_of(list(islice(there, len(block.offsets()))))
+            for key, block in distinct.items()
+        }
+        labels = next(there)
+        x = features_to(self.x, device) if self.table is None else next(there)
         blocks = [moved[id(block)] for block in self.blocks]
-        labels = to_device(self.labels, device)
-        return replace(self, blocks=blocks, x=features_to(self.x, device), labels=labels)
+        return replace(self, blocks=blocks, x=x, labels=labels)
 
 
 def features_to(x: Array | CSRMatrix, device: str) -> Array | CSRMatrix:
@@ -76,9 +103,10 @@ class Batches:
         settings: NodeSettings,
         num_layers: int,
         shares: Shares = ONE_SHARE,
+        table: Array | None = None,
     ) -> None:
         self.graph = view.graph
-        self.features = features
+        self.features, self.table = features, table
         self.labels = view.labels
         self.settings = settings
         self.shares = shares
@@ -121,11 +149,12 @@ class Batches:
         blocks = self.blocks(seeds, *key) if seeds.size else []
         for block in blocks:
             _ = block.transpose  # the gradient will ask for it
-        x = self.features[blocks[0].src_ids if blocks else seeds]
+        rows = blocks[0].src_ids if blocks else seeds
+        x = self.features[rows] if self.table is None else rows
         if isinstance(x, CSRMatrix):
             _ = x.transpose
         dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
-        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed)
+        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table)
 
     def blocks(self, seeds: np.ndarray, epoch: int, step: int, *share: int) -> list[Block]:
         """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
@@ -152,6 +181,25 @@ class Batches:
             else:
                 self._whole[first] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
         return self._whole[first]
+
+
+def table_on(device: str, features: Features) -> tuple[Array | None, str]:
+    """All rows of `features` on a CUDA device, standardised as they are fetched, or None where they
+    do not fit; and a line on which it is. On a CPU, or of sparse rows, None and nothing to say.
+    """
+    if device == "cpu" or isinstance(features[np.arange(0)], CSRMatrix):
+        return None, ""
+    size, free = 4 * int(np.prod(features.shape)), memory_of(device)[0]
+    sizes = f"{size / 1e6:,.0f} MB of features, {free / 1e6:,.0f} MB free on {device}"
+    if size > SHARE * free:
+        return None, f"{sizes}: their rows are sent step by step"
+    first: Array = to_device(np.zeros(0), device)
+    with on_device_of(first):
+        table = array_module(first).empty(features.shape, np.float32)
+        for start in range(0, features.shape[0], ROWS_AT_A_TIME):
+            nodes = np.arange(start, min(start + ROWS_AT_A_TIME, features.shape[0]))
+            table[start : start + nodes.size] = features_to(features[nodes], device)
+    return table, f"{sizes}: they are kept there"
 
 
 def _whole_graphs(view: NodeDataset, settings: NodeSettings) -> list[np.ndarray]:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from gaancore.array import Array, array_module, device_of, to_device, to_numpy
+from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
 from gaancore.data.nodes.features.standardised import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
@@ -44,7 +44,7 @@ def infer(
     shares : what the rows of each layer are cut into; each rank computes its own, and gets the
              others'.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):
             device = device_of(model.head.bias.data)
             return to_numpy(_of_features(model, features, nodes, device, shares))
@@ -60,7 +60,7 @@ def infer_hidden(
     Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
     the logits from the last one.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         return to_numpy(_hidden(model, graph, features, nodes, layer))
 
 

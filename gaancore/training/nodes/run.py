@@ -19,7 +19,7 @@ from gaancore.parallel import ALONE, Shares, Team
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
 from gaancore.training.nodes import words
-from gaancore.training.nodes.batches import Batch, Batches
+from gaancore.training.nodes.batches import Batch, Batches, table_on
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
 from gaancore.training.nodes.loss import NodeLoss
@@ -82,7 +82,9 @@ class ClassifierRun(Run):
         edge_dim = edges[0].size if edges else 0
         sizes = (dataset.num_features, dataset.num_classes, edge_dim)
         model = build_model(s, *sizes, learned=dataset.learned)
-        self.batches = Batches(view, self.scorer.features(view), s, model.num_steps, shares)
+        features = self.scorer.features(view)
+        table, told = table_on(device, features)
+        self.batches = Batches(view, features, s, model.num_steps, shares, table)
         super().__init__(
             s,
             folder,
@@ -98,6 +100,7 @@ class ClassifierRun(Run):
         self.optimizer.weight_decay = s.weight_decay
         self.notes = words.seen_in_training(s.transductive)
         self.notes += words.not_centred(self.data_facts, s.normalize)
+        self.notes += (told,) if told else ()
         if edges is None and dataset.graph.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
@@ -106,7 +109,7 @@ class ClassifierRun(Run):
         return Fetch(self.batches.step, step, depth=self.prefetch, device=self.device)
 
     def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
-        return model(given(batch.x), batch.blocks, batch.dropout_seed)
+        return model(given(batch.inputs()), batch.blocks, batch.dropout_seed)
 
     def loss(self, outputs: Tensor, batch: Batch, part: None, count: int) -> Tensor:
         mean = self.loss_of(outputs, batch.labels)
