@@ -124,7 +124,7 @@ def machine(doctor: dict[str, Any]) -> Iterator[str]:
     for device in doctor.get("gpu", {}).get("devices", ()):
         yield f"{device['device']}: {device['name']}, {device['total_bytes'] / 1e9:.1f} GB"
     if doctor:
-        yield f"driver for CUDA {doctor['gpu']['driver']}; {doctor['system']}"
+        yield f"driver for CUDA: {doctor['gpu']['driver'] or 'none'}; {doctor['system']}"
         yield ", ".join(f"{name} {version}" for name, version in doctor["versions"].items())
 
 
@@ -147,22 +147,25 @@ def kernels(found: dict[str, Any]) -> Iterator[str]:
             if [other["profile"], other["op"], other["direction"]] == call and "median" in other
         }
         gb_s = row["bytes"] / row["median"] / 1e9
-        cells = [" ".join(call), f"{1e3 * row['median']:.3g}", f"{gb_s:.0f}", f"{gb_s / copy:.0%}"]
+        cells = [" ".join(call), f"{1e3 * row['median']:.3g}", f"{gb_s:.3g}", f"{gb_s / copy:.0%}"]
         cells += [f"{beside[name]:.2f}" if name in beside else "" for name in others]
         yield f"| {' | '.join(cells)} |"
 
 
 def speed(name: str, run: Path) -> Iterator[str]:
-    """Steps and edges per second of a run, from its second validation on: warm, and scored too."""
+    """Steps and edges per second of a run: behind its first validation, when all is warm, if there
+    are several. Its validations are counted too.
+    """
     if not (run / "log.jsonl").is_file():
         return
     text = (run / "log.jsonl").read_text(encoding="utf-8")
     log = [json.loads(line) for line in text.splitlines()]
-    if len(log) < 2:
+    if not log:
         return
-    steps, seconds = (log[-1][key] - log[0][key] for key in ("step", "seconds"))
-    edges = sum(line["edges_per_second"] for line in log[1:]) / (len(log) - 1)
-    yield f"| {name} | {steps / seconds:.1f} | {edges / 1e6:.1f} | {log[-1]['epoch']:g} |"
+    begun, warm = (log[0], log[1:]) if len(log) > 1 else ({"step": 0, "seconds": 0.0}, log)
+    steps, seconds = (log[-1][key] - begun[key] for key in ("step", "seconds"))
+    edges = sum(line["edges_per_second"] for line in warm) / len(warm)
+    yield f"| {name} | {steps / seconds:.3g} | {edges / 1e6:.3g} | {log[-1]['epoch']:g} |"
 
 
 def read(path: Path) -> dict[str, Any] | None:

@@ -15,7 +15,8 @@ from gaancore.errors import SettingsError
 from gaancore.system.new_folder import expect_free
 from gaancore.system.paths import user_path
 
-from .options import choice_of, debug_option, graph_reading_options, quiet_option
+from .options import choice_of, graph_reading_options
+from .process import debug_option, quiet_option
 from .show import progress_bar
 
 

@@ -11,12 +11,8 @@ from gaancore.tasks import TASKS, Task, choose, task_named
 from gaancore.training.choices import Layer
 from gaancore.training.same_data import minutes
 
-from .options import (
-    debug_option,
-    given_options,
-    graph_reading_options,
-    sensor_reading_options,
-)
+from .options import given_options, graph_reading_options, sensor_reading_options
+from .process import debug_option
 from .show import Display, print_whole
 
 

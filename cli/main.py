@@ -12,9 +12,11 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
-from gaancore import __version__, parallel
+from gaancore import __version__
 from gaancore.errors import UserError
+from gaancore.launcher import expect_alone, speaks
 
 OUT_OF_MEMORY, INTERRUPTED = 3, 130
 
@@ -77,12 +79,17 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         found = super().resolve_command(ctx, args)
         if found[0] not in ON_RANKS:
-            parallel.expect_alone(f"gaancore {found[0]}")
+            expect_alone(f"gaancore {found[0]}")
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -126,7 +133,7 @@ def main() -> None:
     try:
         code = gaancore.main(standalone_mode=False)
     except click.ClickException as error:
-        if parallel.speaks():
+        if speaks():
             error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
@@ -152,14 +159,18 @@ def _print_any_name() -> None:
 
 
 def _interrupted() -> NoReturn:
-    if parallel.speaks():
+    from gaancore import parallel
+
+    if speaks():
         click.echo("interrupted", err=True)
     parallel.leave(INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> NoReturn:
     """End with one line, after the traceback of the error at hand if it was asked for."""
-    if parallel.speaks() or not parallel.agreed():
+    from gaancore import parallel
+
+    if speaks() or not parallel.agreed():
         if "--debug" in sys.argv[1:]:
             traceback.print_exc()
         click.echo(f"error: {message}", err=True)

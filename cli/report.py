@@ -4,13 +4,13 @@ from typing import Any
 
 import click
 
+import gaancore  # whose names are imported when they are first used
 from gaancore.report import NODES, write
 from gaancore.report.html import expect_library
 from gaancore.system.process import prepare_process
-from gaancore.tasks import open_run
 
-from .options import process_options
 from .out_file import writable_file
+from .process import process_options
 
 
 @click.command()
@@ -47,7 +47,7 @@ def report(
     prepare_process(options["threads"])
     expect_library()
     target = writable_file(out)
-    opened = [open_run(run, options["device"], data=data) for run in runs]
+    opened = [gaancore.open_run(run, options["device"], data=data) for run in runs]
     path = write(opened, target, nodes=nodes, seed=seed)
     click.echo(
         f"written: {path}: {path.stat().st_size / 1e6:.1f} MB, one file that fetches nothing"

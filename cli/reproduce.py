@@ -18,8 +18,9 @@ from gaancore.system.process import prepare_process
 from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, read_config
 
-from .options import given_assignments, prefetch_option, process_options
+from .options import given_assignments
 from .out_file import writable_file
+from .process import prefetch_option, process_options
 from .show import JobsDisplay
 
 OUT = "reproduced"

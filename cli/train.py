@@ -12,13 +12,8 @@ from gaancore.tasks import TASKS
 from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.training.progress import RunInterrupt
 
-from .options import (
-    given_settings,
-    prefetch_option,
-    process_options,
-    quiet_option,
-    settings_options,
-)
+from .options import given_settings, settings_options
+from .process import prefetch_option, process_options, quiet_option
 from .show import Display
 
 

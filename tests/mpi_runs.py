@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gaancore as package
-from gaancore.parallel.launcher import LAUNCHERS
+from gaancore.launcher import LAUNCHERS
 
 CHECKOUT = Path(package.__file__).parents[1]
 PROGRAM = "from gaancore.cli.main import main; main()"

@@ -9,7 +9,6 @@ number of `Shares`, never into as many parts as there are ranks; a share does no
 has it, and what comes of the shares is put together in their order.
 """
 
-from gaancore.parallel.launcher import expect_alone, local_rank, speaks
 from gaancore.parallel.shares import ONE_SHARE, Shares
 from gaancore.parallel.start import agreed, leave, num_threads, team
 from gaancore.parallel.team import ALONE, Team
@@ -21,11 +20,8 @@ __all__ = [
     "Shares",
     "Team",
     "agreed",
-    "expect_alone",
     "leave",
-    "local_rank",
     "num_threads",
-    "speaks",
     "team",
     "watched",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 
 from gaancore.array import Array, device_of, to_device, to_numpy
 from gaancore.errors import DeviceError
-from gaancore.parallel.launcher import Launch
+from gaancore.launcher import Launch
 from gaancore.parallel.transport import split
 
 INSTALL = "pip install 'gaancore[mpi]', or build mpi4py with the MPI of this cluster"

@@ -7,7 +7,7 @@ from functools import cache
 from types import TracebackType
 from typing import NoReturn
 
-from gaancore.parallel.launcher import launch
+from gaancore.launcher import launch
 from gaancore.parallel.team import ALONE, Team
 
 

@@ -1,15 +1,20 @@
 """What every page begins with: what was run, how it learned, and its scores."""
 
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+from gaancore.errors import SettingsError
+from gaancore.report.values import WORDS as LONG
 from gaancore.report.values import name, names, number
 from gaancore.system.disk import read_json
 from gaancore.system.versions import versions
+from gaancore.training.choices import shipped_recipe, shipped_recipes, with_changes
 from gaancore.training.nodes import words as of_nodes
 from gaancore.training.traffic import words as of_traffic
 
 Run = Any
+FEW = 2  # settings that many runs have, of whatever recipe
 WORDS: dict[str, ModuleType] = {"nodes": of_nodes, "traffic": of_traffic}
 
 
@@ -27,6 +32,7 @@ def run_facts(run: Run) -> dict[str, Any]:
         "task": s.task,
         "model": s.model,
         "variant": s.variant,
+        "recipe": recipe_of(s),
         "seed": s.seed,
         "synthetic": facts["kind"] == "synthetic",
         "data": {
@@ -35,7 +41,7 @@ def run_facts(run: Run) -> dict[str, Any]:
             if path
             else ("built-in look-alike" if facts["kind"] == "synthetic" else "data from memory"),
             "words": words.data(facts),
-            "notes": names(facts["notes"]),
+            "notes": names(facts["notes"], LONG),
             "checksum": facts["checksum"],
         },
         "settings": {key: _text(value) for key, value in read_settings(run).items()},
@@ -50,7 +56,7 @@ def run_facts(run: Run) -> dict[str, Any]:
             "device": record["device"],
         },
         "scores": record and scores(words.rows(record)),
-        "doubts": names(words.doubts(record)) if record else [],
+        "doubts": names(words.doubts(record), LONG) if record else [],
         "log": [line_of(line, family) for line in run.log],
     }
 
@@ -58,6 +64,17 @@ def run_facts(run: Run) -> dict[str, Any]:
 def read_settings(run: Run) -> dict[str, Any]:
     """The settings by name, as settings.json has them."""
     return run.folder.read_settings()["settings"]
+
+
+def recipe_of(settings: Any) -> str | None:
+    """The shipped recipe whose settings a run has, all of them; of several the longest."""
+    found = {}
+    for recipe in shipped_recipes():
+        changes = shipped_recipe(recipe)
+        with suppress(SettingsError):  # one for another kind of task
+            if len(changes) > FEW and with_changes(settings, (recipe, changes)) == settings:
+                found[recipe] = len(changes)
+    return max(found, key=lambda recipe: found[recipe], default=None)
 
 
 def scores(rows: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +100,7 @@ def line_of(line: dict[str, Any], family: str) -> dict[str, Any]:
 
 def _source(path: str | None, kind: str) -> str:
     if path is None:
-        return "built-in look-alike" if kind == "synthetic" else "data from memory"
+        return "built-in look-alike" if kind == "synthetic" else "from memory"
     return name(path.rstrip("/").rpartition("/")[2])
 
 

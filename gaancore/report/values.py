@@ -2,12 +2,13 @@
 
 import math
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 LONGEST = 200  # characters of a name that a page keeps
+WORDS = 1_500  # of a note, as in messages
 
 
 def packed(values: np.ndarray) -> dict[str, Any]:
@@ -20,13 +21,6 @@ def packed(values: np.ndarray) -> dict[str, Any]:
     return {"shape": list(little.shape), "float32": b64encode(little.tobytes()).decode()}
 
 
-def unpacked(found: dict[str, Any]) -> np.ndarray:
-    """The array that `packed` was given."""
-    from base64 import b64decode
-
-    return np.frombuffer(b64decode(found["float32"]), "<f4").reshape(found["shape"])
-
-
 def number(value: Any) -> float | None:
     """A number as JSON has it; None for one that is not finite."""
     return None if value is None or not math.isfinite(value) else float(value)
@@ -37,22 +31,22 @@ def numbers(values: Iterable[Any]) -> list[float | None]:
     return [number(value) for value in values]
 
 
-def name(text: object) -> str:
-    """A name from the data; of one that is too long, both ends and how long it is.
+def name(text: object, most: int = LONGEST) -> str:
+    """A name from the data; of one of more than `most` characters, both ends and how long it is.
 
     >>> name(7), len(name("x" * 10_000))
     ('7', 219)
     """
     found = str(text)
-    if len(found) <= LONGEST:
+    if len(found) <= most:
         return found
-    half = LONGEST // 2
+    half = most // 2
     return f"{found[:half]}…{found[-half:]} ({len(found):,} characters)"
 
 
-def names(texts: Iterable[object]) -> list[str]:
+def names(texts: Iterable[object], most: int = LONGEST) -> list[str]:
     """The same of several."""
-    return [name(text) for text in texts]
+    return [name(text, most) for text in texts]
 
 
 def sample(rows: np.ndarray, most: int, seed: int) -> np.ndarray:
@@ -83,8 +77,3 @@ def edges_of_bins(values: np.ndarray, most: int) -> np.ndarray:
 def places_in_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Which bin each of `values` is in: from one end up to the next; the last one has both."""
     return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, max(0, edges.size - 2))
-
-
-def chosen(items: Sequence[Any], places: Iterable[int]) -> list[Any]:
-    """The items at these places."""
-    return [items[place] for place in places]

@@ -172,9 +172,7 @@ class Run(ABC):
             taken, p = self._waiting.pop(0), self.progress
             with naming(taken.where):
                 loss = taken.loss()
-            p.empty_steps += not taken.targets
-            p.loss_sum += loss * taken.targets  # each target weighs the same, in short batches too
-            p.loss_count += taken.targets
+            p.count_loss(loss, taken.targets)
             self.watcher.on_step({"step": taken.step, "epoch": taken.epoch, "loss": loss})
 
     def start(self, *, alone: bool = False) -> None:
@@ -248,18 +246,15 @@ class Run(ABC):
             "lr": self.optimizer.lr,
             "best": best,
             **found.logged,
-            "waiting_share": round(batches.waited / max(p.training_seconds, 1e-9), 4),
+            "waiting_share": p.share_of_training(batches.waited),
             "edges_per_second": round(p.edges / max(p.training_seconds, 1e-9)),
             "seconds": round(p.seconds, 3),
             "rss_mb": rss_mb(),
         }
         if self.team.size > 1:
-            line["exchange_share"] = round(
-                self.gradients.exchanged / max(p.training_seconds, 1e-9), 4
-            )
-        self.gradients.exchanged = 0.0
+            line["exchange_share"] = p.share_of_training(self.gradients.exchanged)
         p.loss_sum, p.loss_count, p.edges, p.training_seconds = 0.0, 0, 0, 0.0
-        batches.waited = 0.0
+        self.gradients.exchanged = batches.waited = 0.0
         if best:
             p.best_step = p.step
         self.team.from_first(lambda: self._save(line))

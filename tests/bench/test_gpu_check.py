@@ -119,8 +119,8 @@ def test_a_good_day_ends_with_a_page_of_figures(day, tmp_path):
     assert "- cuda:0: H<1>, 80.0 GB" in page
     assert "580 tests passed, 0 were skipped." in page
     assert "| ppi edge_dot forward | 1 | 600 | 25% | 4.00 |" in page  # 0.6 GB in 1 ms, of 2400
-    assert "| ppi | 40.0 | 2.0 | 3 |" in page  # 40 steps in one second
-    assert "| metr-la | 40.0 | 2.0 | 3 |" in page
+    assert "| ppi | 40 | 2 | 3 |" in page  # 40 steps in one second
+    assert "| metr-la | 40 | 2 | 3 |" in page
     assert [step for step, *_ in calls] == ["doctor", "warm", "tests", "bench", "train", "forecast"]
     assert "sanitizer: compute-sanitizer is not installed: left out" in said
 

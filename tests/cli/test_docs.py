@@ -40,7 +40,7 @@ def test_every_command_is_one_that_the_program_takes(page):
 
 
 def test_commands_are_found_on_the_pages_that_are_about_them():
-    for page in ("README", "docs/own-data", "docs/sensors", "docs/training", "docs/paper"):
+    for page in ("README", "docs/own-data", "docs/sensors", "docs/use-a-run", "docs/paper"):
         assert len(list(commands_of(f"{page}.md"))) >= 4, page
 
 

@@ -21,8 +21,8 @@ from gaancore import open_run
 
 TASKS = (
     "own-data", "few-labels", "settings", "layouts", "tables", "archives", "public-files",
-    "labels-and-splits", "sensors", "sensor-files", "training", "questions", "edge-features",
-    "sparse-features",
+    "labels-and-splits", "sensors", "sensor-files", "training", "use-a-run",
+    "questions", "edge-features", "sparse-features", "report",
 )  # fmt: skip
 SHORT = {
     "train": ["--epochs", "2"],

@@ -13,8 +13,8 @@ from mpi_runs import NEEDS_MPI, PROGRAM, ended, processes_of, start_ranks, wait_
 from small_run import contents, small_options, write_small_npz
 from small_traffic_run import small_traffic_options
 
+from gaancore.launcher import LAUNCHERS
 from gaancore.parallel import start
-from gaancore.parallel.launcher import LAUNCHERS
 
 # three shares, which two ranks cannot have alike
 LONG = small_options(fanouts="4,3", shares=3)
@@ -176,9 +176,9 @@ def test_a_launcher_of_another_mpi_is_refused(refused, launched, data, monkeypat
 # ---- the paper's data, on 1 to 4 processes -------------------------------------------------------
 
 PUBLIC = {
-    "ppi": ["--data={shared}/ppi-toy", "--epochs=3"],
-    "reddit": ["--data=store", "--epochs=1", "--batch-size=128"],
-    "metr-la": ["--data={shared}/metr-la", "--epochs=1", "--set=horizon=6"],
+    "ppi": ["--data={shared}/ppi-toy", "--epochs=1", "--heads=2", "--out-dim=32"],
+    "reddit": ["--data=store", "--epochs=1", "--embed-dim=32", "--out-dim=32"],
+    "metr-la": ["--data={shared}/metr-la", "--epochs=1", "--horizon=3", "--set=hidden_dim=8"],
 }
 
 
@@ -189,7 +189,7 @@ def test_the_paper_s_data_give_the_same_bits_on_one_to_four_processes(
     gaancore, shared_data, tmp_path, task
 ):
     if task == "reddit":
-        assert gaancore("synth", "reddit", "store", "--scale=0.02").code == 0
+        assert gaancore("synth", "reddit", "store", "--scale=0.01").code == 0
     given = [option.format(shared=shared_data) for option in PUBLIC[task]]
     options = ["train", f"--task={task}", *given, "--quiet"]
     assert gaancore(*options, "--shares=8", "--out=1").code == 0

@@ -17,6 +17,7 @@ from two_billion import CALLS, COMPARED, FEW, WIDTH, Rows, count_beyond
 
 from gaancore.kernels import cuda
 from gaancore.kernels.cuda import attention as cuda_attention
+from gaancore.kernels.cuda import edges as cuda_edges
 from gaancore.kernels.cuda import launcher, losses
 
 
@@ -74,6 +75,30 @@ def test_attention_and_its_gradients(ends, edges):
         return out, *kernels.attention_backward(*given, *static, *links, *transpose)
 
     assert_same_far_away(attention, WIDTH, ends)
+
+
+@pytest.mark.slow
+def test_gradients_of_what_edges_bring(ends, monkeypatch):
+    """With E * B > 2^31, features are read, and their gradients written, beyond 2^31."""
+    monkeypatch.setattr(cuda_edges, "CHUNKS", 1 << 24)  # short chunks: the last of them are run
+    monkeypatch.setattr(cuda_edges, "_add_chunks", lambda partial: partial[-1:])
+
+    def gradients(kernels: Any, rows: Rows) -> tuple[Any, ...]:
+        links, transpose = rows.many_edges()
+        nodes = {"rows": rows.nodes_of_many_edges}
+        grad, values = rows.numbers(1, 1, **nodes), rows.numbers(1, 1, **nodes)
+        weights, edges = rows.numbers(1), rows.numbers(WIDTH)
+        projection = rows.numbers(1, rows=WIDTH)
+        given = (weights, values, edges, projection.reshape(WIDTH, 1, 1), 0.1, True)
+        of_weights, of_values, *by_sum = kernels.edge_sum_backward(grad, *given, *links, *transpose)
+        places = rows.array(np.full((1, 1), 2, np.int32), nodes["rows"])
+        given = (edges, projection, True)
+        of_rows, *by_maximum = kernels.edge_max_backward(
+            grad[:, 0], places, *given, *links, *transpose
+        )
+        return of_weights, of_values[-1:], *by_sum, of_rows[-1:], *by_maximum
+
+    assert_same_far_away(gradients, WIDTH, ends)
 
 
 def test_gradients_of_a_maximum(ends):

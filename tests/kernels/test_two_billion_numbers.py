@@ -12,10 +12,11 @@ from dropout_words import words
 from numpy.testing import assert_allclose, assert_array_equal
 from two_billion import CALLS, COMPARED, FEW, WIDE, WIDTH, Rows, count_beyond
 
-from gaancore.kernels import cpu
+from gaancore.kernels import cpu, dropout_constants
 from gaancore.kernels.cpu import attention as cpu_attention
-from gaancore.kernels.cpu import edges as cpu_edges
 from gaancore.kernels.cpu import pools
+from gaancore.kernels.cpu.edges.columns import backward_columns
+from gaancore.kernels.cpu.edges.maxima import _max_backward
 from gaancore.system import threads
 
 LAST = 64  # rows of a loop that are run
@@ -136,28 +137,43 @@ def test_the_gradient_of_a_maximum_reads_and_writes_far_rows():
     assert_array_equal(out[-1], 1)
 
 
-def test_the_gradients_of_what_edges_bring_read_and_write_far_rows():
-    """Of one edge, from the last of many sources: the hosts would write zeros for all others."""
+@pytest.mark.parametrize("attention", [False, True])
+def test_the_gradients_of_what_edges_bring_read_and_write_far_rows(attention):
+    """Of one edge, the last of many, from the last of many sources: the hosts would write zeros for
+    all others.
+    """
     count, f32 = count_beyond(WIDTH), np.float32
-    half, far = WIDTH // 2, np.array([count - 1], np.int32)
-    one, here = np.ones((1, 1), f32), np.zeros(1, np.int32)
-    values, grad_values = (np.zeros((2 * count, half), f32) for _ in range(2))
-    values[-2:] = 1
+    half, far, here = WIDTH // 2, np.array([count - 1]), np.zeros(1, np.int32)
+    values, grad_values, grad_keys = (np.zeros((2 * count, half), f32) for _ in range(3))
+    edges, grad_edges = np.zeros((count, WIDTH), f32), np.zeros((count, WIDTH), f32)
+    weights, grad_weights = np.zeros((count, 2), f32), np.zeros((count, 2), f32)
+    values[-2:], edges[-1], weights[-1] = 1, 1 / WIDTH, 5
     t_indptr = np.zeros(count + 1, np.int64)
     t_indptr[-1] = 1
-    grad, projection, partial = (np.full((2, half), x, f32) for x in (3, 1, 0))
-    weights, grad_weights = np.full((1, 2), 5, f32), np.zeros((1, 2), f32)
-    links = t_indptr, here, here, np.array([count - 1, count])
-    targets = grad_weights, grad_values, partial, np.zeros((0, 1), f32)
-    given = grad, weights, values, one, projection, f32(0.1)
-    cpu_edges._sum_backward(half)(*given, *links, *targets, 0, 1)
-    assert_array_equal(grad_weights, 2 * 3 * half)  # h(1 + 1) times 3
+    grad, queries = np.full((2, half), 3, f32), np.full((2, half), 2, f32)
+    projection, means = np.ones((2 * WIDTH, half), f32), np.zeros((1, 2), f32)
+    partial = np.zeros((2 * WIDTH * half // 16, 16), f32)
+    links = t_indptr, here, far, np.array([count - 1, count])
+    static = (f32(0.1), f32(1), *dropout_constants(grad.dtype, 0.0, 0))
+    kernel = backward_columns(2, half, half, WIDTH, attention)
+    given = grad, weights, values, edges, projection, queries, means
+    strips = grad_values.reshape(-1, 16)
+    targets = grad_weights, strips, grad_keys, partial, grad_edges
+    kernel(*given, *links, *static, *targets, 0, 1)
+    pull = 2 * 3 * half  # <grad, h(1 + 1)>
+    assert_array_equal(grad_weights[-1], 5 * pull if attention else pull)
     assert_array_equal(grad_values[-2:], 5 * 3)
-    assert_array_equal(partial, 5 * 3)
+    assert_array_equal(grad_keys[-2:], 5 * pull * 2 if attention else 0)
+    assert_array_equal(grad_edges[-1], 2 * 5 * 3 * half)
+    assert_array_equal(partial, 5 * 3 / WIDTH)
 
+
+def test_the_gradient_of_the_maximum_of_what_edges_bring_writes_far_rows():
+    count, f32 = count_beyond(WIDTH), np.float32
+    far, one = np.array([count - 1], np.int32), np.ones((1, 1), f32)
     out, row = np.zeros((count, WIDTH), f32), np.ones((1, WIDTH), f32)
     places, to_projection = np.zeros((1, WIDTH), np.int32), np.zeros((1, WIDTH), f32)
     links = np.array([0, 1]), far
-    cpu_edges._max_backward(row, places, one, *links, 16, out, to_projection, 0, 4)
+    _max_backward(row, places, one, *links, 16, out, to_projection, 0, 4)
     assert_array_equal(out[-1], 1)
     assert_array_equal(to_projection, 1)

@@ -15,16 +15,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ranks import on_ranks, results
 from scipy import sparse
 from small_reddit import small_reddit, small_reddit_settings
-from small_run import WIDTHS, contents, small_dataset, small_settings
+from small_run import contents, small_dataset, small_settings
 from small_traffic_run import SMALL, small_roads
 
-import gaancore
 from gaancore.data import TRAIN
 from gaancore.errors import DataError, SettingsError, TrainingError
 from gaancore.parallel import ALONE, Shares, Team
 from gaancore.tasks.begin import begin, resume
 from gaancore.training.nodes.run import ClassifierRun
-from gaancore.training.nodes.settings import task_settings
 from gaancore.training.progress import RunInterrupt, Watcher
 from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
@@ -59,17 +57,6 @@ def roads(folder: Path, team: Team, **changes: Any) -> ForecastRun:
     return ForecastRun(settings, small_roads(), RunFolder(folder), team=team)
 
 
-def words(folder: Path, team: Team, **changes: Any) -> ClassifierRun:
-    """Nodes with sparse features, of which most are 0."""
-    rng = np.random.default_rng(0)
-    arcs = sparse.coo_array((np.ones(150), rng.integers(60, size=(2, 150))), shape=(60, 60))
-    x = sparse.csr_array((rng.random((60, 50)) < 0.04).astype(np.float32))
-    data = gaancore.from_scipy(arcs, x, [f"class {i % 3}" for i in range(60)])
-    widths = WIDTHS | {"shares": 4, "epochs": 2, "batch_size": 8}
-    settings = task_settings("classes", ("test", widths | changes))
-    return ClassifierRun(settings, data, RunFolder(folder), team=team)
-
-
 RUNS: dict[str, Make] = {
     "whole neighbourhoods": nodes,
     "everything in a step": partial(nodes, batch="graphs", batch_size=0, edge_dropout=0.2),
@@ -84,7 +71,6 @@ MORE_RUNS: dict[str, Make] = {
     "one share": partial(nodes, shares=1),
     "sparse features": words,
     "sampled, scored on whole neighbourhoods": partial(classes, eval_fanouts=(-1,)),
-    "sparse features": words,
     "forecast, clipped": partial(roads, clip_norm=0.01, batch_size=37, shares=8),
     "forecast without a graph": partial(roads, model="fnn"),
 }

@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64decode
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +19,10 @@ from gaancore.report.compare import compared, groups
 from gaancore.report.html import as_json
 from gaancore.report.nodes import of_nodes, score
 from gaancore.report.roads import by_distance
+from gaancore.report.run import recipe_of
 from gaancore.report.traffic import of_traffic
+from gaancore.training.choices import shipped_recipe
+from gaancore.training.nodes.settings import task_settings
 
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 
@@ -52,6 +56,13 @@ def test_scores_and_curves_are_those_of_the_record_and_the_log(nodes_run, nodes)
     assert [line["loss"] for line in run["log"]] == [line["loss"] for line in nodes_run.log]
     assert [line["gates"] for line in run["log"]] == [line["gates"] for line in nodes_run.log]
     assert (run["seed"], run["versions"]) == (record["seed"], record["versions"])
+
+
+@pytest.mark.parametrize("recipe", ["ppi-wide", "few-labels", "small-graph"])
+def test_a_run_by_a_shipped_recipe_says_so(recipe):
+    settings = task_settings("classes", (recipe, shipped_recipe(recipe)))
+    assert recipe_of(settings) == recipe
+    assert recipe_of(replace(settings, epochs=7)) is None
 
 
 def test_classes_are_scored_as_evaluate_does(nodes_run, nodes):

@@ -133,6 +133,6 @@ function gates(found, run, sample) {
       { numbers: [["epoch", ...layer.mean.map((_, head) => `head ${head + 1}`)], log.map((l) => [l.epoch, ...l.gates[number].mean.map((m) => digits(m))])] });
   });
   const said = log.length ? "" : " How they changed in training is not written down.";
-  return section("gates", "Gates", `A gate near 0 shuts a head off for a node, one near 1 lets all of it through. Over ${sample}; in training over validation nodes.${said}`,
+  return section("gates", "Gates", `A gate near 0 shuts a head off for a node, one near 1 lets all of it through. Over ${sample}${training.length ? "; in training over validation nodes" : ""}.${said}`,
     el("div", { class: "grid pairs" }, ...layers.flatMap((layer, at) => training.length ? [layer, training[at]] : [layer])));
 }

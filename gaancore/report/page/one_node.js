@@ -75,7 +75,7 @@ function oneNode(found, several) {
     hover.replaceChildren(...describe(at));
     facts.replaceChildren(
       el("h3", {}, "Predicted"),
-      lines(one.told[state.n].map(([c, p, true_]) => [el("span", { class: true_ ? "good" : null }, named(names[c], 40), true_ ? " ✓" : ""), p, digits(p), true_ ? "" : "not"])),
+      lines(one.told[state.n].map(([c, p, true_]) => [el("span", { class: true_ ? "good" : null }, named(names[c]), true_ ? " ✓" : ""), p, digits(p), true_ ? "" : "not"])),
       el("p", { class: "muted" }, several ? "✓ has this label; the surest mistakes first. Above 0.5 it is given." : "✓ the true class."),
       ...gateValues.flatMap((values, layer) => {
         const K = values.shape[1], row = values.numbers.subarray(state.n * K, (state.n + 1) * K);

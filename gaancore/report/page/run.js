@@ -4,9 +4,10 @@ function header(title, runs) {
   const run = runs[0];
   const same = (of) => runs.every((other) => of(other) === of(run));
   const about = [
-    !same((r) => r.data.name) ? "several data sets" : el("span", {}, run.synthetic ? "SYNTHETIC data: " : "data ", named(run.data.name)),
+    !same((r) => r.data.name) ? "several data sets" : el("span", {}, run.synthetic ? "SYNTHETIC data: " : "data: ", named(run.data.name)),
     same((r) => r.task) ? `task ${run.task}` : "several tasks",
     same((r) => r.model) && same((r) => r.variant) ? `${run.model}, variant ${run.variant}` : "several models",
+    !same((r) => r.recipe) ? "several recipes" : run.recipe ? `recipe ${run.recipe}` : "no shipped recipe",
     runs.length > 1 && !same((r) => r.seed) ? `seeds ${runs.map((r) => r.seed).join(", ")}` : `seed ${run.seed}`,
     Object.entries(run.versions).map(([name, version]) => `${name} ${version}`).join(", "),
   ].filter((part) => part);
@@ -15,7 +16,7 @@ function header(title, runs) {
   return [
     first,
     el("h1", {}, ...title),
-    el("p", { class: "muted" }, run.data.words),
+    same((r) => r.data.words) ? el("p", { class: "muted" }, run.data.words) : null,
     run.synthetic ? el("p", { class: "told" }, ...run.data.notes.slice(0, 1)) : null,
     ...runs.flatMap((r) => r.doubts.map((doubt) =>
       el("p", { class: "told" }, runs.length > 1 ? `${short(r.name)}: ` : "", doubt))),
@@ -91,7 +92,14 @@ function learning(runs) {
     el("div", { class: "grid" },
       chart("Validation", `${said}.`, draw("score", score, {}), { numbers: [["run", "epoch", score, "training loss", ""], rows] }),
       chart("Training loss", `Mean over the steps since the validation before${logarithmic ? "; a logarithmic axis" : ""}.`,
-        draw("loss", "loss", logarithmic ? { type: "log", dtick: Math.log10(2), tickformat: ".3~g" } : {}))));
+        draw("loss", "loss", logarithmic ? { type: "log", tickvals: roundNumbers(losses), tickformat: "~g" } : {}))));
+}
+
+// 1, 2 and 5 in every power of ten that the values span; over many powers 1 alone.
+function roundNumbers(values) {
+  const first = Math.floor(Math.log10(Math.min(...values))), last = Math.ceil(Math.log10(Math.max(...values)));
+  const powers = Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  return powers.flatMap((power) => (powers.length > 3 ? [1] : [1, 2, 5]).map((digit) => Number(`${digit}e${power}`)));
 }
 
 function bestOf(run) {

@@ -34,8 +34,8 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
         if raw.features.ndim == 2 and raw.features.shape[1] == 0:
             raise DataError(
                 f"{raw.path}: the files have no features of the nodes; choose degree, ones or "
-                "spectral, which are made of the graph (features), learned, which belong to its "
-                "nodes alone, or add some to the files"
+                "spectral, which are made of the graph, or learned, which belong to its nodes "
+                "alone (features), or add some to the files"
             )
         return raw
     sources = {**raw.sources, "features": str(raw.path)}

@@ -1,5 +1,5 @@
 """Whether a launcher such as mpiexec has started this process, from what it left in the
-environment: so MPI is imported only where there is need of it.
+environment: so MPI, and the room that knows it, are imported only where there is need of them.
 """
 
 import os

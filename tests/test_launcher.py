@@ -3,7 +3,7 @@
 import pytest
 
 from gaancore.errors import SettingsError
-from gaancore.parallel.launcher import LAUNCHERS, Launch, expect_alone, launch, local_rank, speaks
+from gaancore.launcher import LAUNCHERS, Launch, expect_alone, launch, local_rank, speaks
 
 
 @pytest.mark.parametrize(
