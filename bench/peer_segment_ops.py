@@ -9,22 +9,23 @@ the library's own dispatch and autograd, for there is no way around them.
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from timing import time_call
+from timing import time_call, wall_seconds
 
 
 class Graph:
     """Rows are destinations: indptr (N + 1,), col (E,) sources, row (E,) destinations."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, device: str) -> None:
         indptr, col = (np.load(folder / f"{name}.npy") for name in ("indptr", "indices"))
-        self.ptr, self.col = torch.from_numpy(indptr), torch.from_numpy(col.astype(np.int64))
+        self.ptr = torch.from_numpy(indptr).to(device)
+        self.col = torch.from_numpy(col.astype(np.int64)).to(device)
         self.degrees = self.ptr.diff()
         self.num_dst, self.num_edges = self.degrees.numel(), self.col.numel()
         self.num_src = int(np.load(folder / "sources.npy"))
@@ -228,7 +229,8 @@ def measure(
     """Error and times of one op, forward and backward."""
     function = getattr(library, op)
     names = (*case["inputs"], case["grad"])
-    *inputs, grad = (torch.from_numpy(np.load(folder / f"{name}.npy")) for name in names)
+    arrays = (np.load(folder / f"{name}.npy") for name in names)
+    *inputs, grad = (torch.from_numpy(x).to(rules["device"]) for x in arrays)
     for x in inputs:
         x.requires_grad_()
     out = function(*inputs)
@@ -243,18 +245,30 @@ def measure(
     for direction, (got, call) in directions.items():
         expected = [np.load(folder / f"{op}-{direction}-{i}.npy") for i in range(len(got))]
         pairs = zip(got, expected, strict=True)
-        error = max(float(np.abs(x.numpy() - y).max() / np.abs(y).max()) for x, y in pairs)
-        timing = time_call(call, rules["repeats"], rules["budget"])
+        error = max(float(np.abs(x.cpu().numpy() - y).max() / np.abs(y).max()) for x, y in pairs)
+        clock = wall_seconds if rules["device"] == "cpu" else device_seconds
+        timing = time_call(call, rules["repeats"], rules["budget"], clock)
         yield {"direction": direction, "error": error, **timing._asdict()}
+
+
+def device_seconds(function: Callable[[], Any]) -> float:
+    """By the device's own events."""
+    begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begun.record()
+    function()
+    ended.record()
+    ended.synchronize()
+    return float(begun.elapsed_time(ended)) / 1e3
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
     rules = json.loads((folder / "rules.json").read_text(encoding="utf-8"))
     torch.set_num_threads(rules["threads"])
+    torch.set_default_device(rules["device"])
     wanted = {name: make for name, make in LIBRARIES.items() if name not in rules["skip"]}
     for profile in rules["profiles"]:
-        graph = Graph(folder / profile)
+        graph = Graph(folder / profile, rules["device"])
         for name, make in wanted.items():
             facts = {"profile": profile, "library": name, "threads": rules["threads"]}
             try:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+# the sandbox and /dev/shm are not there in every container
 FLAGS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update"),

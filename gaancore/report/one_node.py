@@ -15,7 +15,9 @@ from gaancore.training.nodes.heads.explain import arc_attention
 Run = Any
 ARCS = 24  # into one node that are drawn
 FEATURES = 6  # of a node that are told
+ROWS = 256  # whose features are in memory at a time
 LABELS = 12  # of a node that are told, of several
+SHOWN = 8  # of the classes of a neighbour
 TOP = 5  # classes of a node, the most likely first
 SPLITS = {0: "train", 1: "validation", 2: "test"}
 
@@ -47,6 +49,7 @@ def one_by_one(
         "arcs": {
             "starts": edges.tolist(),
             "sources": place[rows.size :].tolist(),
+            "alike": alike(data, np.repeat(rows, np.diff(starts)), sources).tolist(),
             "weights": [packed(weights) for weights in layers],
         },
         "drawn": {
@@ -122,42 +125,68 @@ def told(probabilities: np.ndarray, labels: np.ndarray) -> list[list[Any]]:
     return [[c, float(probabilities[c]), bool(true[c])] for c in order]
 
 
+def alike(data: NodeDataset, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    """(A,) 1 where both ends of an arc have the same class, or share more than half of all labels
+    that either has; 0 where not; -1 where one is in no split, so that it may have none.
+    """
+    one, other = data.labels[targets], data.labels[sources]
+    if one.ndim == 1:
+        same = one == other
+    else:
+        same = 2 * (one & other).sum(axis=1) > (one | other).sum(axis=1)
+    known = (data.split[targets] >= 0) & (data.split[sources] >= 0)
+    return np.where(known, same.astype(np.int64), -1)
+
+
 def _labels(labels: np.ndarray, split: int) -> list[int] | None:
-    """The classes that a node has; None where it is in no split, so that it may have none."""
+    """How many classes a node has, and the first of them; None where it is in no split."""
     if split not in SPLITS:
         return None
-    return np.flatnonzero(labels).tolist() if labels.ndim else [int(labels)]
+    return _first(np.flatnonzero(labels)) if labels.ndim else [1, int(labels)]
+
+
+def _first(classes: np.ndarray) -> list[int]:
+    return [classes.size, *classes[:SHOWN].tolist()]
 
 
 def _given(scored: Any, drawn: np.ndarray) -> list[list[int]] | None:
-    """The classes that each node is given; None where not all of them are predicted."""
+    """The same of what each node is given; None where not all of them are predicted."""
     if scored.everyone is None:
         return None
     found = scored.everyone[drawn]
     if scored.labels.ndim == 1:
-        return [[c] for c in found.argmax(axis=1).tolist()]
-    return [np.flatnonzero(row > 0.5).tolist() for row in found]
+        return [[1, c] for c in found.argmax(axis=1).tolist()]
+    return [_first(np.flatnonzero(row > 0.5)) for row in found]
 
 
 def features(run: Run, inputs: NodeInputs, drawn: np.ndarray) -> dict[str, Any]:
     """The features of each node that are farthest from the mean of training, as the data have
-    them: [feature, value]; `feature_names` of those that are named.
+    them: [feature, value]; `feature_names` of those that are named. None for learned ones, which
+    say only which node it is.
     """
-    classifier = run.classifier
-    if classifier.nodes is not None:  # they are learned, and say only which node it is
-        return {"features": [[] for _ in drawn], "feature_names": {}}
-    values = dense_part(inputs.features, drawn).astype(np.float64)
-    off = np.abs(values - classifier.mean) / np.where(classifier.scale > 0, classifier.scale, 1)
-    if run.settings.normalize != "standard":  # then the statistics say nothing
-        off = np.abs(values)
-    order = np.argsort(-off, axis=1, kind="stable")[:, :FEATURES]
-    kept = [
-        [[f, float(np.float32(values[n, f]))] for f in row if values[n, f] or off[n, f] > 1]
-        for n, row in enumerate(order.tolist())
-    ]
+    if run.classifier.nodes is not None:
+        return {"features": None, "feature_names": {}}
+    kept: list[list[list[Any]]] = []
+    for first in range(0, drawn.size, ROWS):
+        kept += _farthest(run, dense_part(inputs.features, drawn[first : first + ROWS]))
     used = sorted({int(f) for row in kept for f, _ in row})
     known = inputs.feature_names
     return {
         "features": kept,
         "feature_names": {str(f): name(known[f] if known else f"feature {f}") for f in used},
     }
+
+
+def _farthest(run: Run, rows: np.ndarray) -> list[list[list[Any]]]:
+    """[feature, value] of each row, without those that are 0 as they are for most nodes."""
+    values, classifier = rows.astype(np.float64), run.classifier
+    if run.settings.normalize == "standard":
+        scale = np.where(classifier.scale > 0, classifier.scale, 1)
+        off = np.abs(values - classifier.mean) / scale
+    else:
+        off = np.abs(values)
+    order = np.argsort(-off, axis=1, kind="stable")[:, :FEATURES]
+    return [
+        [[f, float(np.float32(values[n, f]))] for f in row if values[n, f] or off[n, f] > 1]
+        for n, row in enumerate(order.tolist())
+    ]

@@ -5,8 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from gaancore.errors import SettingsError
-from gaancore.report.values import WORDS as LONG
-from gaancore.report.values import name, names, number
+from gaancore.report.values import NOTE, name, names, number
 from gaancore.system.disk import read_json
 from gaancore.system.versions import versions
 from gaancore.training.choices import shipped_recipe, shipped_recipes, with_changes
@@ -37,11 +36,9 @@ def run_facts(run: Run) -> dict[str, Any]:
         "synthetic": facts["kind"] == "synthetic",
         "data": {
             "path": path and name(path),
-            "name": name(path.rstrip("/").rpartition("/")[2])
-            if path
-            else ("built-in look-alike" if facts["kind"] == "synthetic" else "data from memory"),
+            "name": _source(path, facts["kind"]),
             "words": words.data(facts),
-            "notes": names(facts["notes"], LONG),
+            "notes": names(facts["notes"], NOTE),
             "checksum": facts["checksum"],
         },
         "settings": {key: _text(value) for key, value in read_settings(run).items()},
@@ -56,7 +53,7 @@ def run_facts(run: Run) -> dict[str, Any]:
             "device": record["device"],
         },
         "scores": record and scores(words.rows(record)),
-        "doubts": names(words.doubts(record), LONG) if record else [],
+        "doubts": names(words.doubts(record), NOTE) if record else [],
         "log": [line_of(line, family) for line in run.log],
     }
 

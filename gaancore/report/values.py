@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 LONGEST = 200  # characters of a name that a page keeps
-WORDS = 1_500  # of a note, as in messages
+NOTE = 1_500  # of a note, as in messages
 
 
 def packed(values: np.ndarray) -> dict[str, Any]:

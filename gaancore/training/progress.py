@@ -26,6 +26,16 @@ class Progress:
         self.training_seconds += training
         self.seconds += training
 
+    def count_loss(self, loss: float, targets: int) -> None:
+        """Take in a step's mean loss: each target weighs the same, in short batches too."""
+        self.empty_steps += not targets
+        self.loss_sum += loss * targets
+        self.loss_count += targets
+
+    def share_of_training(self, seconds: float) -> float:
+        """How much of the time of training that was."""
+        return round(seconds / max(self.training_seconds, 1e-9), 4)
+
 
 @dataclass
 class Watcher:

@@ -121,7 +121,6 @@ class Run(ABC):
                 self._account(self._step(batches))
                 self.progress.count_seconds(time.perf_counter() - clock)
                 if self._validation_is_due():
-                    self._note()
                     self._validate(batches)
                 if self.team.any(self.watcher.stop_requested()) and not self._finished():
                     self._note()
@@ -137,9 +136,7 @@ class Run(ABC):
             yield
 
     def _step(self, batches: Fetch[Step]) -> Taken:
-        """Fetch, forward, loss, backward, clip, step. A GPU is not waited for; a CPU raises
-        TrainingError before it moves a weight.
-        """
+        """Fetch, forward, loss, backward, clip, step; before that a CPU raises TrainingError."""
         p = self.progress
         epoch, number = divmod(p.step, self.steps_per_epoch)
         where = f"epoch {epoch + 1}, step {number + 1} of {self.steps_per_epoch}"
@@ -155,13 +152,12 @@ class Run(ABC):
 
             loss, edges = self.gradients.of(learn, step, batches.prepare)
             p.edges += edges
-            if not step.count:
-                return Taken(where, p.step + 1, epoch + 1, lambda: 0.0, lambda: 0.0, 0)
-            norm = self.optimizer.clip(self.settings.clip_norm)
+            norm = self.optimizer.clip(self.settings.clip_norm) if step.count else loss
             taken = Taken(where, p.step + 1, epoch + 1, loss, norm, step.count)
-            if self.device == "cpu":
-                taken.loss()
-            self.optimizer.step()
+            if step.count:  # else there is nothing to learn from
+                if self.device == "cpu":
+                    taken.loss()
+                self.optimizer.step()
         return taken
 
     def _account(self, taken: Taken) -> None:
@@ -172,14 +168,11 @@ class Run(ABC):
 
     def _note(self, all_but: int = 0) -> None:
         """Wait for the steps that are not noted yet."""
-        p = self.progress
         while len(self._waiting) > all_but:
-            taken = self._waiting.pop(0)
+            taken, p = self._waiting.pop(0), self.progress
             with naming(taken.where):
                 loss = taken.loss()
-            p.empty_steps += not taken.targets
-            p.loss_sum += loss * taken.targets  # each target weighs the same, in short batches too
-            p.loss_count += taken.targets
+            p.count_loss(loss, taken.targets)
             self.watcher.on_step({"step": taken.step, "epoch": taken.epoch, "loss": loss})
 
     def start(self, *, alone: bool = False) -> None:
@@ -238,8 +231,8 @@ class Run(ABC):
         return due or self.progress.step == last
 
     def _validate(self, batches: Fetch[Any]) -> None:
-        clock = time.perf_counter()
-        p = self.progress
+        self._note()
+        clock, p = time.perf_counter(), self.progress
         with naming(f"validation after step {p.step}"), self.team.together():
             expect_same_weights(self.model, self.team)
             found = self.validate()
@@ -253,18 +246,15 @@ class Run(ABC):
             "lr": self.optimizer.lr,
             "best": best,
             **found.logged,
-            "waiting_share": round(batches.waited / max(p.training_seconds, 1e-9), 4),
+            "waiting_share": p.share_of_training(batches.waited),
             "edges_per_second": round(p.edges / max(p.training_seconds, 1e-9)),
             "seconds": round(p.seconds, 3),
             "rss_mb": rss_mb(),
         }
         if self.team.size > 1:
-            line["exchange_share"] = round(
-                self.gradients.exchanged / max(p.training_seconds, 1e-9), 4
-            )
-        self.gradients.exchanged = 0.0
+            line["exchange_share"] = p.share_of_training(self.gradients.exchanged)
         p.loss_sum, p.loss_count, p.edges, p.training_seconds = 0.0, 0, 0, 0.0
-        batches.waited = 0.0
+        self.gradients.exchanged = batches.waited = 0.0
         if best:
             p.best_step = p.step
         self.team.from_first(lambda: self._save(line))

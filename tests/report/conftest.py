@@ -1,6 +1,5 @@
 """Runs that take a moment to train, and a browser where there is one."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,8 +59,6 @@ def browser() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if driver is None or program is None:
         pytest.skip("no Chromium and chromedriver here: apt install chromium chromium-driver")
-    # /dev/shm and the sandbox are not there in every container
-    os.environ.setdefault("SE_AVOID_STATS", "true")
     found = Browser(program, driver)
     yield found
     found.close()

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+from report_runs import small_graph
+from scipy import sparse, stats
 from small_run import small_dataset, small_run
 
 import gaancore
 from gaancore.data.nodes.dataset import TEST
+from gaancore.data.nodes.layouts.without_features import with_learned
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.report import html, one_node, write
@@ -56,6 +58,11 @@ def test_scores_and_curves_are_those_of_the_record_and_the_log(nodes_run, nodes)
     assert [line["loss"] for line in run["log"]] == [line["loss"] for line in nodes_run.log]
     assert [line["gates"] for line in run["log"]] == [line["gates"] for line in nodes_run.log]
     assert (run["seed"], run["versions"]) == (record["seed"], record["versions"])
+    assert (run["data"]["name"], run["data"]["path"], run["synthetic"]) == (
+        "from memory",
+        None,
+        False,
+    )
 
 
 @pytest.mark.parametrize("recipe", ["ppi-wide", "few-labels", "small-graph"])
@@ -121,6 +128,45 @@ def test_groups_of_nodes_are_scored_as_a_plain_loop_does(nodes_run, nodes):
     for i in range(3):
         for j in range(3):
             assert matrix[i, j] == sum(data.labels[n] == i and predicted[n] == j for n in test)
+
+
+def test_neighbours_are_told_apart_by_what_they_have_in_common():
+    labels = np.array([[1, 1, 0], [1, 1, 1], [0, 1, 1], [0, 0, 0]], np.uint8)
+    data = replace(small_graph(), labels=labels, split=np.array([0, 1, 2, -1], np.int8))
+    targets, sources = np.array([0, 0, 0, 0]), np.array([0, 1, 2, 3])
+    assert one_node.alike(data, targets, sources).tolist() == [1, 1, 0, -1]  # 2 of 3, 1 of 3
+    data = replace(data, labels=np.array([2, 2, 1, 2]))
+    assert one_node.alike(data, targets, sources).tolist() == [1, 1, 0, -1]
+
+
+def test_a_node_is_told_by_the_features_that_are_farthest_from_the_mean_of_training(
+    nodes_run, nodes
+):
+    data, drawn = nodes_run.dataset, nodes["one"]["drawn"]
+    assert nodes_run.settings.normalize == "standard"
+    seen = data.features[data.nodes(0)].astype(float)
+    for name, told in zip(drawn["ids"], drawn["features"], strict=True):
+        row = data.features[data.node_ids.tolist().index(int(name))].astype(float)
+        off = np.abs((row - seen.mean(0)) / seen.std(0))
+        assert [f for f, _ in told] == sorted(range(6), key=lambda f: -off[f])
+        assert [value for _, value in told] == [row[f] for f, _ in told]
+
+
+def test_features_that_are_sparse_or_learned_are_told_as_such(folder, nodes_run):
+    words = sparse.random_array((90, 40), density=0.05, rng=np.random.default_rng(3))
+    few = gaancore.from_scipy(
+        np.ones((90, 90)), words, nodes_run.dataset.labels,
+        feature_names=[f"w{n}" for n in range(40)],
+    )  # fmt: skip
+    found = of_nodes(gaancore.train(few, out=folder / "few", epochs=1, verbose=False), 3, 0)
+    drawn, dense = found["one"]["drawn"], words.toarray().astype(np.float32)
+    for name, told in zip(drawn["ids"], drawn["features"], strict=True):
+        there = [[f, value] for f, value in enumerate(dense[int(name)].tolist()) if value]
+        assert told == sorted(there, key=lambda pair: -pair[1])[:6]
+        assert all(drawn["feature_names"][str(f)] == f"w{f}" for f, _ in told)
+    learned = with_learned(nodes_run.dataset)
+    found = of_nodes(gaancore.train(learned, out=folder / "own", epochs=1, verbose=False), 3, 0)
+    assert found["one"]["drawn"]["features"] is None
 
 
 def test_labels_with_most_errors_come_first(tmp_path):

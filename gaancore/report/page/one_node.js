@@ -1,5 +1,7 @@
 // One node at a time: what it is predicted, its gates, and which neighbours its heads look at.
 
+const ALIKE = ["", "other", "same"];
+
 function oneNode(found, several) {
   const one = found.one, { ids } = one.drawn, { names } = found.classes;
   const weights = one.arcs.weights.map(unpacked), gateValues = one.gates.map(unpacked);
@@ -46,15 +48,16 @@ function oneNode(found, several) {
     return state.head >= 0 ? row[state.head] : row.reduce((a, b) => a + b, 0) / row.length;
   }
 
-  function classesOf(list) {
-    if (!list) return ["unknown"];
-    if (!list.length) return ["none"];
-    return list.slice(0, 8).flatMap((c, at) => [at ? ", " : "", named(names[c], 40)]).concat(list.length > 8 ? [`, and ${list.length - 8} more`] : []);
+  function classesOf(found) {
+    if (!found) return ["unknown"];
+    const [count, ...list] = found;
+    if (!count) return ["none"];
+    return list.flatMap((c, at) => [at ? ", " : "", named(names[c], 40)]).concat(count > list.length ? [`, and ${count - list.length} more`] : []);
   }
 
   function describe(at) {
     const d = one.drawn;
-    const told = d.features[at].flatMap(([f, value], n) => [n ? ", " : "", named(d.feature_names[f], 30), ` ${+value.toPrecision(4)}`]);
+    const told = !d.features ? ["learned"] : d.features[at].flatMap(([f, value], n) => [n ? ", " : "", named(d.feature_names[f], 30), ` ${+value.toPrecision(4)}`]);
     return [el("div", {}, "node ", el("strong", {}, named(ids[at], 60)), ` · ${d.splits[at]} · ${whole(d.degrees[at])} neighbours`),
       el("div", {}, several ? "labels: " : "class: ", ...classesOf(d.labels[at])),
       d.given ? el("div", {}, "predicted: ", ...classesOf(d.given[at])) : null,
@@ -65,7 +68,7 @@ function oneNode(found, several) {
     const at = one.nodes[state.n], d = one.drawn;
     const first = one.arcs.starts[state.n], arcs = Array.from({ length: one.arcs.starts[state.n + 1] - first }, (_, a) => {
       const source = one.arcs.sources[first + a];
-      return { source, weight: weightOf(first + a), alike: alike(d.labels[at], d.labels[source], several) };
+      return { source, weight: weightOf(first + a), alike: ALIKE[one.arcs.alike[first + a] + 1] };
     });
     search.value = ids[at];
     answer.replaceChildren(`${state.n + 1} of ${whole(one.nodes.length)} on this page; `, isWrong(state.n)
@@ -135,11 +138,4 @@ function swatch(variable) {
   const dot = el("i", { "aria-hidden": "true" });
   dot.style.background = `var(${variable})`;
   return dot;
-}
-
-function alike(own, other, several) {
-  if (!own || !other) return "";
-  if (!several) return own[0] === other[0] ? "same" : "other";
-  const common = other.filter((label) => own.includes(label)).length;
-  return 2 * common > new Set([...own, ...other]).size ? "same" : "other";
 }
