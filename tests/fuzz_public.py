@@ -249,6 +249,8 @@ EMPTY = {"", "nan", "na", "n/a", "null", "none"}  # what means that there is not
 
 
 def _is_number(text: str) -> bool:
+    if text.lower() in ("true", "false"):
+        return True
     try:
         float(text)
     except ValueError:
