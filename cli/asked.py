@@ -1,17 +1,19 @@
 """What commands share that ask a run: which run, which graph, and whether it can answer."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+import gaancore  # whose names are imported when they are first used
 from gaancore.errors import SettingsError
-from gaancore.tasks import open_run
-from gaancore.trained.nodes import NodeRun
-from gaancore.trained.opened import OpenedRun
+
+if TYPE_CHECKING:
+    from gaancore.trained.nodes import NodeRun
+    from gaancore.trained.opened import OpenedRun
 
 Command = Callable[..., Any]
-Kind = TypeVar("Kind", bound=OpenedRun)
+Kind = TypeVar("Kind", bound="OpenedRun")
 
 
 def graph_options(command: Command) -> Command:
@@ -31,19 +33,19 @@ def graph_options(command: Command) -> Command:
 
 def open_as(kind: type[Kind], run: str, device: str, what: str) -> Kind:
     """The run in the folder `run`. Raises SettingsError unless it can do `what`."""
-    opened = open_run(run, device)
+    opened = gaancore.open_run(run, device)
     if not isinstance(opened, kind):
         raise SettingsError(f"{run}: a run of task {opened.settings.task}, which does not {what}")
     return opened
 
 
-def open_classifier(run: str, device: str) -> NodeRun:
+def open_classifier(run: str, device: str) -> "NodeRun":
     """The run in the folder `run`, which has to classify nodes."""
-    return open_as(NodeRun, run, device, "classify nodes")
+    return open_as(gaancore.NodeRun, run, device, "classify nodes")
 
 
 def expect_asked_of(
-    opened: OpenedRun, what: str, kind: type[OpenedRun], asked: Mapping[str, Any]
+    opened: "OpenedRun", what: str, kind: type["OpenedRun"], asked: Mapping[str, Any]
 ) -> None:
     """Raises SettingsError if options were given that only runs of another kind take."""
     if asked and not isinstance(opened, kind):

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from gaancore.data import NodeDataset, Reading, check_store, open_store
+from gaancore.data.files.columns import AUTO
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan, fill_missing
@@ -14,7 +15,8 @@ from gaancore.errors import SettingsError
 from gaancore.system.new_folder import expect_free
 from gaancore.system.paths import user_path
 
-from .options import choice_of, debug_option, graph_reading_options, quiet_option
+from .options import choice_of, graph_reading_options
+from .process import debug_option, quiet_option
 from .show import progress_bar
 
 
@@ -56,7 +58,8 @@ def convert(
 ) -> int:
     """Write the dataset IN to a new folder OUT that every command takes as --data.
 
-    OUT holds the graph in CSR form, features, labels and split as .npy files. Opening it maps them
+    OUT holds the graph in CSR form, features, labels and split as .npy files, and features of
+    edges. Opening it maps them
     into memory, so it opens at once and may be larger than memory. Writing takes bounded memory,
     and the folder appears only when it is complete.
 
@@ -69,7 +72,7 @@ def convert(
       two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
       one .mat      Network Attributes Label | network group | A local_info
-      and others    Planetoid, OGB, LINQS, networkx's files, a list of edges: see docs/layouts.md
+      and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
     Files that have no split need --split.
 
@@ -80,7 +83,13 @@ def convert(
     """
     if seed is not None and shares is None:
         raise SettingsError("seed: nothing is drawn without a split; leave it out")
-    reading = Reading(**{name: value for name, value in asked.items() if value})
+    if asked.get("features") == "learned":
+        raise SettingsError(
+            "features: learned ones are learned in training; choose them there, of a store too"
+        )
+    given = {"edge_features": AUTO, **{name: value for name, value in asked.items() if value}}
+    repeated_edges = given.pop("repeated_edges", "error")
+    reading = Reading(**given)
     target, path = user_path(store), user_path(source)
     expect_free(target)
     raw = read_layout(path, reading)
@@ -88,7 +97,14 @@ def convert(
         raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
     raw = fill_missing(raw, nan)
     with progress_bar("convert", quiet) as progress:
-        write_store(raw, target, name=path.stem, unflagged=unflagged, progress=progress)
+        write_store(
+            raw,
+            target,
+            name=path.stem,
+            unflagged=unflagged,
+            repeated_edges=repeated_edges,
+            progress=progress,
+        )
     return _report(open_store(target), quiet)
 
 
@@ -113,11 +129,12 @@ def _numbers(shares: str) -> list[int]:
 
 def _report(dataset: NodeDataset, quiet: bool) -> int:
     sizes = [f"{dataset.nodes(split).size:,}" for split in range(3)]
+    of_edges = f" and {dataset.graph.edge_dim} of an edge" if dataset.graph.edge_dim else ""
     labels = "labels" if dataset.multi_label else "classes"
     click.echo(
         f"{dataset.path}: {dataset.num_nodes:,} nodes, {dataset.num_edges:,} arcs, "
-        f"{dataset.num_features} features, {dataset.num_classes} {labels}; train {sizes[0]}, "
-        f"validation {sizes[1]}, test {sizes[2]} nodes"
+        f"{dataset.num_features} features{of_edges}, {dataset.num_classes} {labels}; "
+        f"train {sizes[0]}, validation {sizes[1]}, test {sizes[2]} nodes"
     )
     for note in [] if quiet else dataset.notes:
         click.echo(f"note: {note}")

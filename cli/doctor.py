@@ -19,7 +19,7 @@ from gaancore.doctor.self_test import Outcome, self_test
 from gaancore.errors import DeviceError
 from gaancore.system.process import prepare_process
 
-from .options import debug_option
+from .process import debug_option
 from .show import print_whole
 
 

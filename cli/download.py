@@ -5,7 +5,7 @@ import click
 from gaancore.data.download import SOURCES, download
 from gaancore.system.paths import user_path
 
-from .options import debug_option, quiet_option
+from .process import debug_option, quiet_option
 from .show import progress_bar
 
 

@@ -1,15 +1,17 @@
 """`gaancore embed`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gaancore.data.nodes.missing import Nan
 from gaancore.system.process import prepare_process
 
 from .asked import graph_options, open_classifier
-from .options import process_options
 from .out_file import formulas_option, number_rows, out_file, say_written, write_result
+from .process import process_options
+
+if TYPE_CHECKING:
+    from gaancore.data.nodes.missing import Nan
 
 
 @click.command()
@@ -27,7 +29,7 @@ from .out_file import formulas_option, number_rows, out_file, say_written, write
 def embed(
     run: str,
     data: str | None,
-    nan: Nan | None,
+    nan: "Nan | None",
     layer: int | None,
     out: str,
     escape_formulas: bool,

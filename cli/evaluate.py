@@ -13,7 +13,7 @@ from gaancore.trained.nodes import NodeRun
 from gaancore.trained.traffic import TrafficRun
 
 from .asked import expect_asked_of
-from .options import prefetch_option, process_options
+from .process import prefetch_option, process_options
 from .show import Display, print_whole, score_table
 
 

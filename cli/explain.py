@@ -2,22 +2,22 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from gaancore.data.files.arrays import read_csv_rows
-from gaancore.data.nodes.inputs import NodeInputs
-from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.training.nodes.heads.explain import arc_attention, node_gates
 
 from .asked import graph_options, open_classifier
-from .options import process_options
 from .out_file import formulas_option, layer_rows, out_file, say_written, write_result
+from .process import process_options
+
+if TYPE_CHECKING:
+    from gaancore.data.nodes.inputs import NodeInputs
+    from gaancore.data.nodes.missing import Nan
 
 
 @click.command()
@@ -41,7 +41,7 @@ from .out_file import formulas_option, layer_rows, out_file, say_written, write_
 def explain(
     run: str,
     data: str | None,
-    nan: Nan | None,
+    nan: "Nan | None",
     what: str,
     nodes: str | None,
     layer: int | None,
@@ -66,6 +66,8 @@ def explain(
     A node without neighbours has gates and no arcs. An id that is named twice is there twice, in
     the order of --nodes.
     """
+    from gaancore.training.nodes.heads.explain import arc_attention, node_gates
+
     prepare_process(options["threads"])
     target = out_file(out or f"{what}.csv")
     if nodes is None and what == "attention":
@@ -107,11 +109,13 @@ def explain(
     return 0
 
 
-def _rows_of(nodes: str | None, inputs: NodeInputs) -> np.ndarray:
+def _rows_of(nodes: str | None, inputs: "NodeInputs") -> np.ndarray:
     """The rows that `--nodes` names."""
     if nodes in (None, "all"):
         return np.arange(inputs.graph.num_nodes)
     if os.path.isfile(file := user_path(nodes)):  # also of a list too long for a name
+        from gaancore.data.files.arrays import read_csv_rows
+
         ids = [cells[0] for _, cells in read_csv_rows(Path(file))]
     else:
         ids = [name.strip() for name in nodes.split(",")]

@@ -14,8 +14,8 @@ from gaancore.trained.traffic import TrafficRun
 from gaancore.training.traffic.latest import STANDS_IN, LatestMissing
 
 from .asked import open_as
-from .options import process_options
 from .out_file import formulas_option, out_file, say_written, writable_file, write_result
+from .process import process_options
 
 
 @click.command()

@@ -6,16 +6,13 @@ from typing import Any
 import click
 from rich.table import Table
 
+from gaancore.data.files.arrays import listed
 from gaancore.tasks import TASKS, Task, choose, task_named
 from gaancore.training.choices import Layer
 from gaancore.training.same_data import minutes
 
-from .options import (
-    debug_option,
-    given_options,
-    graph_reading_options,
-    sensor_reading_options,
-)
+from .options import given_options, graph_reading_options, sensor_reading_options
+from .process import debug_option
 from .show import Display, print_whole
 
 
@@ -72,6 +69,7 @@ def _read(data: str | None, task: str | None, layers: list[Layer]) -> tuple[Task
 def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     degree, features, labels = f["degree"], f["features"], f["labels"]
     several = "per_node" in labels
+    edges = f"{f['edge_features']}{': ' if f['edge_names'] else ''}{listed(f['edge_names'])}"
     rows = [
         ("nodes", f"{f['nodes']:,}"),
         *((f"  {name}", f"{count:,}") for name, count in f["nodes_per_split"].items()),
@@ -87,8 +85,8 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
             (f"mean degree seen by {name}", f"{mean:,.1f} ({f['arcs_seen'][name]:,} arcs)")
             for name, mean in f["mean_degree"].items()
         ),
-        *([("features of an edge", f"{f['edge_features']}")] if f["edge_features"] else []),
-        ("features", f"{features['count']:,}"),
+        *([("features of an edge", edges)] if f["edge_features"] else []),
+        ("features", f"{features['count']:,}{_sparse(features)}"),
         ("  with one value for all nodes", f"{features['constant']:,}"),
         ("nodes whose features are all 0", f"{features['zero_rows']:,}"),
         ("labels" if several else "classes", f"{labels['count']:,}"),
@@ -101,8 +99,14 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     if f["graphs"] is not None:
         rows.insert(1, ("graphs", f"{f['graphs']:,}"))
     size = f["bytes"]
-    graph, matrix = size["graph"] / 1e6, size["features"] / 1e6
-    return [*rows, ("MB of graph, features", f"{graph:,.1f}, {matrix:,.1f}")]
+    names = {"graph": "graph", "features": "features", "edge_features": "features of edges"}
+    shown = {name: size[key] for key, name in names.items() if size[key]}
+    megabytes = ", ".join(f"{number / 1e6:,.1f}" for number in shown.values())
+    return [*rows, (f"MB of {', '.join(shown)}", megabytes)]
+
+
+def _sparse(features: dict[str, Any]) -> str:
+    return f", sparse: {features['filled']:.2%} are not 0" if "filled" in features else ""
 
 
 def _count(label: int | str, nodes: int) -> str:

@@ -12,9 +12,11 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from gaancore import __version__
 from gaancore.errors import UserError
+from gaancore.launcher import expect_alone, speaks
 
 OUT_OF_MEMORY, INTERRUPTED = 3, 130
 
@@ -32,6 +34,7 @@ COMMANDS = {
     "embed": ("embed", "embed", "Write the output of a hidden layer for every node."),
     "forecast": ("forecast", "forecast", "Forecast the steps after the last row of the data."),
     "plot": ("plot", "plot", "Draw a run: how it learned, its gates or its forecasts."),
+    "report": ("report", "report", "One HTML page of a run, or of several side by side."),
     "info": ("info", "info", "Describe a dataset before training on it."),
     "download": ("download", "download_command", "Fetch a public copy of PPI or Reddit."),
     "convert": (
@@ -52,6 +55,9 @@ COMMANDS = {
     "doctor": ("doctor", "doctor", "Check the installation, look for a GPU."),
 }
 
+# commands that several processes of mpiexec may run as one
+ON_RANKS = ("train",)
+
 # arguments below that an option sets under another name
 ALSO = {"shares": ("split", "split_shares"), "split": ("split_shares",), "seed": ("split_seed",)}
 
@@ -68,9 +74,22 @@ class Commands(click.Group):
         module, attribute, _ = COMMANDS[cmd_name]
         return getattr(import_module(f".{module}", __package__), attribute)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        found = super().resolve_command(ctx, args)
+        if found[0] not in ON_RANKS:
+            expect_alone(f"gaancore {found[0]}")
+        return found
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        found = [CompletionItem(name, help=COMMANDS[name][2]) for name in names]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -94,6 +113,7 @@ def gaancore() -> None:
     gaancore embed runs/NAME                   embeddings of every node
     gaancore forecast runs/NAME                the hour after the last row of the data
     gaancore plot runs/NAME                    pictures of learning, gates, forecasts
+    gaancore report runs/NAME                  one page: scores, gates, node by node
     gaancore download ppi                      a public copy, to where train finds it
     gaancore info FOLDER                       what is in a dataset
     gaancore convert FOLDER STORE              a large graph, memory-mapped from then on
@@ -113,7 +133,8 @@ def main() -> None:
     try:
         code = gaancore.main(standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        if speaks():
+            error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _interrupted()
@@ -138,16 +159,22 @@ def _print_any_name() -> None:
 
 
 def _interrupted() -> NoReturn:
-    click.echo("interrupted", err=True)
-    sys.exit(INTERRUPTED)
+    from gaancore import parallel
+
+    if speaks():
+        click.echo("interrupted", err=True)
+    parallel.leave(INTERRUPTED)
 
 
 def _fail(message: str, code: int) -> NoReturn:
     """End with one line, after the traceback of the error at hand if it was asked for."""
-    if "--debug" in sys.argv[1:]:
-        traceback.print_exc()
-    click.echo(f"error: {message}", err=True)
-    sys.exit(code)
+    from gaancore import parallel
+
+    if speaks() or not parallel.agreed():
+        if "--debug" in sys.argv[1:]:
+            traceback.print_exc()
+        click.echo(f"error: {message}", err=True)
+    parallel.leave(code)
 
 
 def _less_memory() -> str:

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from gaancore.array import resolve_device
 from gaancore.errors import SettingsError
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
@@ -35,6 +34,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "What a step is: `seeds`, nodes and their neighbourhoods, or `graphs`, whole graphs."),
     ("batch_size", "--batch-size", int,
      "Nodes a step (graphs: at least this many; 0: all of them); sequences a step for traffic."),
+    ("shares", "--shares", int,
+     "Parts of a step, whose gradients are added in their order. Several processes share them out; "
+     "under mpiexec 8 unless another number is given."),
     ("fanouts", "--fanouts", str, "Neighbours sampled at each hop from the seeds; -1 or all: all."),
     ("eval_fanouts", "--eval-fanouts", str,
      "The same for validation and test; all: whole neighbourhoods, in bounded memory."),
@@ -62,8 +64,8 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("history", "--history", int, "Steps that a forecast reads."),
     ("horizon", "--horizon", int, "Steps that it forecasts."),
     ("features", "--features", str,
-     "A graph: those of the file, or in their place degree, ones or spectral. Traffic: inputs "
-     "beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
+     "A graph: those of the file, or in their place degree, ones, spectral or learned. Traffic: "
+     "inputs beside the speed: auto, none or any of time_of_day,day_of_week,coordinates."),
     ("label", "--label", str,
      "Column or attribute that is the label.  [default: label]"),
     ("split_column", "--split-column", str,
@@ -112,8 +114,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
     ("unflagged", "--unflagged", choice_of("unflagged"),
      "Nodes in no split: drop them, train on them, keep them as neighbours only, or refuse them."),
     ("edge_features", "--edge-features", str,
-     "Features of edges: the further columns of edges.csv, or edge_attr of an .npz; auto: all, "
-     "none, or names with commas between. Your own data: auto."),
+     "Features of edges: the further columns of edges.csv, edge_attr of an .npz, or attributes in "
+     "networkx's files; auto: all, none, or names with commas between, as weight for the third "
+     "cell of a list of edges.  [default: auto; ppi, reddit and metr-la none]"),
     ("repeated_edges", "--repeated-edges", choice_of("repeated_edges"),
      "What the features of edges become that are there more than once."),
     ("nan", "--nan", choice_of("nan"),
@@ -135,7 +138,7 @@ def settings_options(command: Command) -> Command:
     return _named_options(command, [name for name, *_ in SETTINGS])
 
 
-OF_GRAPHS = ("label", "split_column", "features")
+OF_GRAPHS = ("label", "split_column", "features", "edge_features", "repeated_edges")
 OF_SENSORS = (
     *("graph", "graph_from", "neighbours", "radius", "kernel", "sigma", "threshold", "max_pairs"),
     *("channel", "inputs", "sensor_ids", "start", "null_value"),
@@ -172,40 +175,6 @@ def _defaults(name: str) -> str:
     if len(shown) == len(papers) and len(set(shown.values())) == 1:
         return shown[papers[0].name]
     return "; ".join(f"{task} {value}" for task, value in shown.items())
-
-
-# main() looks for --debug itself, so no command has to.
-debug_option = click.option(
-    "--debug", is_flag=True, expose_value=False,
-    help="Show the traceback of an error.  [default: no]",
-)  # fmt: skip
-quiet_option = click.option(
-    "--quiet", is_flag=True, help="Print the result line only.  [default: no]"
-)
-
-
-def process_options(command: Command) -> Command:
-    """Add `--device`, `--threads` and `--debug`: how to run, whatever is run."""
-    command = debug_option(command)
-    command = click.option(
-        "--threads", type=click.IntRange(0), default=0, show_default=True, help="0: all CPUs."
-    )(command)
-    return click.option(
-        "--device", default="auto", show_default=True, callback=_usable_device,
-        help="auto (a GPU if one works), cpu or cuda[:N].",
-    )(command)  # fmt: skip
-
-
-def prefetch_option(command: Command) -> Command:
-    """Add `--prefetch`, for commands that train or draw neighbours."""
-    return click.option(
-        "--prefetch", type=click.IntRange(0), default=None,
-        help="Batches made ahead of time, by as many threads.  [default: 2 on a GPU, 0 on a CPU]",
-    )(command)  # fmt: skip
-
-
-def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:
-    return resolve_device(name, lambda notice: click.echo(f"note: {notice}", err=True))
 
 
 def given_settings(options: dict[str, Any]) -> list[Layer]:

@@ -4,13 +4,12 @@ from typing import Any
 
 import click
 
+import gaancore  # whose names are imported when they are first used
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.tasks import open_run
-from gaancore.trained.traffic import TrafficRun
 
 from .asked import expect_asked_of
-from .options import process_options
+from .process import process_options
 
 
 @click.command()
@@ -34,9 +33,9 @@ def plot(run: str, sensors: tuple[str, ...], out: str | None, **options: Any) ->
     last value's, and error by hour of the day.
     """
     prepare_process(options["threads"])
-    opened = open_run(run, options["device"])
+    opened = gaancore.open_run(run, options["device"])
     asked = {"sensors": sensors} if sensors else {}
-    expect_asked_of(opened, "forecast", TrafficRun, asked)
+    expect_asked_of(opened, "forecast", gaancore.TrafficRun, asked)
     target = user_path(out) if out else None
     for path in opened.plot(target, data=options["data"], **asked):
         click.echo(f"written: {path}")

@@ -1,17 +1,19 @@
 """`gaancore predict`."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gaancore.data.nodes.missing import Nan
 from gaancore.system.process import prepare_process
-from gaancore.trained.predictions import Predictions
 
 from .asked import graph_options, open_classifier
-from .options import process_options
 from .out_file import formulas_option, out_file, say_written, write_result
+from .process import process_options
+
+if TYPE_CHECKING:
+    from gaancore.data.nodes.missing import Nan
+    from gaancore.trained.predictions import Predictions
 
 
 @click.command()
@@ -37,7 +39,7 @@ from .out_file import formulas_option, out_file, say_written, write_result
 def predict(
     run: str,
     data: str | None,
-    nan: Nan | None,
+    nan: "Nan | None",
     out: str,
     top_k: int | None,
     threshold: float | None,
@@ -74,7 +76,7 @@ def predict(
     return 0
 
 
-def _rows(found: Predictions, between: str) -> Iterator[list[object]]:
+def _rows(found: "Predictions", between: str) -> Iterator[list[object]]:
     names = found.class_names
     taken = found.labels if found.top is None else found.top
     for node_id, label, row in zip(

@@ -18,8 +18,9 @@ from gaancore.system.process import prepare_process
 from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, read_config
 
-from .options import given_assignments, prefetch_option, process_options
+from .options import given_assignments
 from .out_file import writable_file
+from .process import prefetch_option, process_options
 from .show import JobsDisplay
 
 OUT = "reproduced"
@@ -82,6 +83,7 @@ def reproduce(table: str, **options: Any) -> int:
     out-dim    test micro-F1 against output dimension, on PPI or your graph
     gates      pictures of gate values
     traffic    errors of forecasts, on METR-LA or your sensors
+    edges      the same with features of roads and without, which the paper leaves for the future
     params     all 26 parameter counts; exit code 1 if one is not the paper's
 
     Before the runs begin, a few steps of each row are taken to say about how long they will be.

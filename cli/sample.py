@@ -11,7 +11,7 @@ from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED, SampledSizes, samp
 from gaancore.system.process import prepare_process
 from gaancore.tasks import choose, task_named
 
-from .options import debug_option
+from .process import debug_option
 from .show import Display, print_whole, progress_bar
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512

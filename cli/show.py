@@ -23,10 +23,14 @@ from gaancore.training.run_folder import RunFolder
 
 
 class Display:
-    """Opening lines, a progress bar, a closing table; `quiet` leaves the result line only."""
+    """Opening lines, a progress bar, a closing table; `quiet` leaves the result line only, and
+    `silent` nothing.
+    """
 
-    def __init__(self, quiet: bool) -> None:
-        self.console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    def __init__(self, quiet: bool, silent: bool = False) -> None:
+        self.console = Console(
+            soft_wrap=True, highlight=False, markup=False, emoji=False, quiet=silent
+        )
         self.quiet = quiet
         self.bar = Progress(  # at most 78 columns
             TextColumn("epoch {task.fields[epoch]:.0f}"),
@@ -37,7 +41,7 @@ class Display:
             TimeRemainingColumn(),
             console=self.console,
             transient=True,
-            disable=quiet or not self.console.is_terminal,
+            disable=quiet or silent or not self.console.is_terminal,
         )
 
     def say(self, line: str) -> None:

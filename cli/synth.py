@@ -6,7 +6,7 @@ from gaancore.data.synthetic.ppi import write_synthetic_ppi
 from gaancore.data.synthetic.reddit import write_synthetic_reddit
 from gaancore.system.paths import user_path
 
-from .options import debug_option, quiet_option
+from .process import debug_option, quiet_option
 from .show import progress_bar
 
 

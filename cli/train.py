@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from gaancore import parallel
 from gaancore.errors import SettingsError
 from gaancore.system.interrupts import interrupts
 from gaancore.system.process import prepare_process
@@ -11,13 +12,8 @@ from gaancore.tasks import TASKS
 from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.training.progress import RunInterrupt
 
-from .options import (
-    given_settings,
-    prefetch_option,
-    process_options,
-    quiet_option,
-    settings_options,
-)
+from .options import given_settings, settings_options
+from .process import prefetch_option, process_options, quiet_option
 from .show import Display
 
 
@@ -41,6 +37,10 @@ from .show import Display
 @click.option(
     "--resume", metavar="DIR", help="Continue the run in this folder.  [default: a new run]"
 )
+@click.option(
+    "--tensorboard", is_flag=True,
+    help="Write the log for TensorBoard too, into DIR/tensorboard.  [default: no]",
+)  # fmt: skip
 @settings_options
 @quiet_option
 @prefetch_option
@@ -54,29 +54,40 @@ def train(**options: Any) -> int:
     4 heads, and (25, 10) sampled neighbours. METR-LA: a Graph GRU that reads an hour and forecasts
     the next.
 
-    The folder of the run holds record.json (the outcome), log.jsonl (a line per validation),
-    best.safetensors and last.safetensors. Ctrl-C saves the state; --resume goes on from there, and
-    ends with the same weights as if nothing had happened. With --epochs N, a resumed run, even a
-    finished one, trains until epoch N; all other settings stay.
+    The folder of the run holds record.json (the outcome), log.jsonl and log.csv (a line per
+    validation), best.safetensors and last.safetensors. Ctrl-C saves the state; --resume goes on
+    from there, and ends with the same weights as if nothing had happened. With --epochs N, a
+    resumed run, even a finished one, trains until epoch N; all other settings stay.
+
+    `mpiexec -n N gaancore train ...` trains in N processes, on one machine or several. The run has
+    the same bits whatever N is, and goes on in any other number of processes.
     """
-    prepare_process(options["threads"])
-    display = Display(quiet=options["quiet"])
+    team = parallel.team()
+    prepare_process(options["threads"] or parallel.num_threads(team))
+    display = Display(quiet=options["quiet"], silent=not team.first)
     begun = _resumed(options) if options["resume"] else _new(options)
     run = begun.run
+    go_on = f"go on with {_launched(team)}gaancore train --resume {run.folder.path}"
+    lost = f"the state of the last validation is safe; {go_on}"
     display.begin(begun)
     try:
-        with interrupts() as stop_requested, display:
-            run.watcher = display.watcher(stop_requested)
+        with interrupts() as stop, parallel.watched(team, run.folder.path, lost), display:
+            run.watcher = display.watcher(stop)
             record = run.train()
     except RunInterrupt:
-        click.echo(
-            f"interrupted at step {run.progress.step}; the state is saved, go on with "
-            f"gaancore train --resume {run.folder.path}",
-            err=True,
-        )
+        if team.first:
+            click.echo(
+                f"interrupted at step {run.progress.step}; the state is saved, {go_on}", err=True
+            )
         return 130
-    display.end(record, run.folder)
+    if team.first:
+        display.end(record, run.folder)
     return 0
+
+
+def _launched(team: parallel.Team) -> str:
+    """The beginning of a command that starts as many processes."""
+    return f"mpiexec -n {team.size} " if team.size > 1 else ""
 
 
 def _new(options: dict[str, Any]) -> Begun:
@@ -86,6 +97,7 @@ def _new(options: dict[str, Any]) -> Begun:
         out=options["out"],
         device=options["device"],
         prefetch=options["prefetch"],
+        tensorboard=options["tensorboard"],
         layers=given_settings(options),
     )
 
@@ -98,5 +110,6 @@ def _resumed(options: dict[str, Any]) -> Begun:
         options["data"],
         device=options["device"],
         prefetch=options["prefetch"],
+        tensorboard=options["tensorboard"],
         layers=given_settings(options),
     )

@@ -1,8 +1,8 @@
-// forward:  w = softmax over row i of scale * <queries[i, k], keys[j, k]>, after which some are
+// forward:  w = softmax over row i of <scale * queries[i, k], keys[j, k]>, after which some are
 //           dropped; out[i, k] = sum over the edges (i, j) of w * values[j, k]
 // backward: for each edge e = (i, j) and head, from what the forward pass kept for row i (top,
 //           1 / sum), with `factor` as dropout chose it before:
-//               w = exp(scale * <queries[i], keys[j]> - top) / sum
+//               w = exp(<scale * queries[i], keys[j]> - top) / sum
 //               weights[e] = w * factor
 //               grad_scores[e] = scale * w * (factor * <grad[i], values[j]> - <grad[i], out[i]>)
 //           The last term is the sum over the row of weight times its gradient. Three weighted sums
@@ -42,9 +42,9 @@ extern "C" __global__ void attention_forward(
         Pack<real> sum[STRIPS] = {};
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real weight[BATCH], before = top;
-            dot_edges(my, query, keys, indices, e, unit.stop, K, k, A, weight);
+            dot_edges(my, query, scale, keys, indices, e, unit.stop, K, k, A, weight);
             for (int b = 0; b < BATCH; ++b) {
-                weight[b] = e + b < unit.stop ? scale * weight[b] : minus_infinity();
+                weight[b] = e + b < unit.stop ? weight[b] : minus_infinity();
                 top = larger(weight[b], top);
             }
             real shrink = exp(before - shift_of(top));
@@ -79,21 +79,24 @@ extern "C" __global__ void attention_forward(
     }
 }
 
-// Rows that were cut: a thread owns one number of the output and adds its pieces in order.
+// Rows that were cut: a team owns one number of the output and adds its pieces in a tree.
 extern "C" __global__ void attention_pieces(const real* partial, const real* partial_stats,
                                             const offset* indptr, offset N, offset slots, int K,
-                                            int D, real* out, real* stats) {
-    for (offset t = first_item(1); t < slots * K * D; t += item_stride(1)) {
+                                            int D, int team, real* out, real* stats) {
+    Team my = team_of(team);
+    for (offset t = first_item(team); t < slots * K * D; t += item_stride(team)) {
         offset slot = t / D / K, d = t % D;
         int k = t / D % K;
         Unit unit;
         if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
         real top, total, sum = 0;
-        join_pieces(partial_stats, unit, K, k, top, total);
-        for (offset p = slot; p < slot + unit.pieces; ++p)
+        join_pieces(my, partial_stats, unit, K, k, top, total);
+        for (offset p = slot + my.rank; p < slot + unit.pieces; p += team)
             sum += partial[(p * K + k) * D + d] *
                    exp(partial_stats[(p * K + k) * 2] - shift_of(top));
+        sum = team_sum(my, sum);
         real inverse = total == 0 ? real(0) : 1 / total;
+        if (my.rank != 0) continue;
         out[(unit.row * K + k) * D + d] = inverse * sum;
         if (d == 0) stats[(unit.row * K + k) * 2] = shift_of(top);
         if (d == 0) stats[(unit.row * K + k) * 2 + 1] = inverse;
@@ -119,12 +122,12 @@ extern "C" __global__ void attention_backward(
         mean = team_sum(my, mean);
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real score[BATCH], grad_weight[BATCH];
-            dot_edges(my, queries + place * A, keys, indices, e, unit.stop, K, k, A, score);
-            dot_edges(my, row_grad, values, indices, e, unit.stop, K, k, D, grad_weight);
+            dot_edges(my, queries + place * A, scale, keys, indices, e, unit.stop, K, k, A, score);
+            dot_edges(my, row_grad, 1, values, indices, e, unit.stop, K, k, D, grad_weight);
             for (int b = 0; b < BATCH; ++b) {
                 if (my.rank != b % team || e + b >= unit.stop) continue;
                 offset position = (e + b) * K + k;
-                real weight = exp(scale * score[b] - top) * inverse;
+                real weight = exp(score[b] - top) * inverse;
                 real factor = kept_share(key, position, threshold, keep_scale);
                 weights[position] = weight * factor;
                 grad_scores[position] = scale * weight * (factor * grad_weight[b] - mean);

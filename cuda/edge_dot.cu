@@ -20,7 +20,7 @@ extern "C" __global__ void edge_dot(const real* queries,   // (N, K, D)
         const real* query = queries + (unit.row * K + k) * D;
         for (offset e = unit.start; e < unit.stop; e += BATCH) {
             real dots[BATCH];
-            dot_edges(my, query, keys, indices, e, unit.stop, K, k, D, dots);
+            dot_edges(my, query, 1, keys, indices, e, unit.stop, K, k, D, dots);
             for (int b = 0; b < BATCH; ++b)
                 if (my.rank == 0 && e + b < unit.stop) out[(e + b) * K + k] = dots[b];
         }

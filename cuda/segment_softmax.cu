@@ -3,8 +3,9 @@
 //
 // Owner: a team of lanes owns (row or piece, `heads` heads). Its lanes are laid over the row's
 // (edge, head) pairs, which are neighbours in memory: loads and stores coalesce for any K. Lanes
-// of one head meet by shuffles. Rows that are cut leave sums for each piece; the `_long` kernels,
-// with the same owners, put them together in the same order and finish.
+// of one head meet by shuffles. Rows that are cut leave sums for each piece. In the `_join` kernels
+// a team owns a row and a head, and puts them together in a tree; the `_long` kernels, with the
+// owners of the first, finish.
 // Bytes: reads E*K (backward 2*E*K) and N + 1 indptr, writes E*K; second looks come from the
 // cache.
 
@@ -73,15 +74,31 @@ extern "C" __global__ void segment_softmax_forward(const real* scores,    // (E,
     });
 }
 
+// Puts a row's (maximum, sum) in the place of its first piece's.
+extern "C" __global__ void segment_softmax_forward_join(const offset* indptr, offset N,
+                                                        offset slots, int K, int team,
+                                                        real* partial) {
+    Team my = team_of(team);
+    for (offset t = first_item(team); t < slots * K; t += item_stride(team)) {
+        int k = t % K;
+        Unit unit;
+        if (!find_unit(t / K, indptr, N, slots, unit) || unit.piece != 0) continue;
+        real top, total;
+        join_pieces(my, partial, unit, K, k, top, total);
+        if (my.rank != 0) continue;  // the only lane that has read the first piece
+        partial[t * 2] = top;
+        partial[t * 2 + 1] = total;
+    }
+}
+
 extern "C" __global__ void segment_softmax_forward_long(const real* scores, const offset* indptr,
                                                         offset N, offset slots, int K, int heads,
                                                         int team, real* weights,
                                                         const real* partial) {
     for_each_unit(slots, indptr, N, slots, K, heads, team, [=](const Unit& unit, Lane lane) {
         if (lane.head >= K) return;
-        real top, total;
-        join_pieces(partial, unit, K, lane.head, top, total);
-        write_weights(scores, unit, lane, K, shift_of(top), total, weights);
+        const real* row = partial + ((unit.slot - unit.piece) * K + lane.head) * 2;
+        write_weights(scores, unit, lane, K, shift_of(row[0]), row[1], weights);
     });
 }
 
@@ -104,15 +121,28 @@ extern "C" __global__ void segment_softmax_backward(const real* weights,  // (E,
     });
 }
 
+// Puts the sum over a row in the place of its first piece's.
+extern "C" __global__ void segment_softmax_backward_join(const offset* indptr, offset N,
+                                                         offset slots, int K, int team,
+                                                         real* partial) {
+    Team my = team_of(team);
+    for (offset t = first_item(team); t < slots * K; t += item_stride(team)) {
+        Unit unit;
+        if (!find_unit(t / K, indptr, N, slots, unit) || unit.piece != 0) continue;
+        real total = 0;
+        for (offset p = my.rank; p < unit.pieces; p += team) total += partial[t + p * K];
+        total = team_sum(my, total);
+        if (my.rank == 0) partial[t] = total;
+    }
+}
+
 extern "C" __global__ void segment_softmax_backward_long(const real* weights, const real* grad,
                                                          const offset* indptr, offset N,
                                                          offset slots, int K, int heads, int team,
                                                          real* out, const real* partial) {
     for_each_unit(slots, indptr, N, slots, K, heads, team, [=](const Unit& unit, Lane lane) {
         if (lane.head >= K) return;
-        real total = 0;
-        for (offset p = unit.slot - unit.piece, last = p + unit.pieces; p < last; ++p)
-            total += partial[p * K + lane.head];
+        real total = partial[(unit.slot - unit.piece) * K + lane.head];
         write_gradient(weights, grad, unit, lane, K, total, out);
     });
 }

@@ -1,19 +1,24 @@
-// out[i] = the sum of row i's pieces, in order, for the rows that were cut: every kernel made of
+// out[i] = the sum of row i's pieces for the rows that were cut: every kernel made of
 // `sum_over_rows` leaves them to this one.
 //
-// Owner: a thread owns one number of a row, neighbours own neighbouring numbers: loads and stores
-// coalesce. Only a row's first slot has work.
+// Owner: a team of lanes owns one number of a row; a lane adds every team-th piece, then they meet
+// in a tree: the order depends on the numbers of pieces and lanes only. Only a row's first slot has
+// work. Teams next to each other own neighbouring numbers.
 // Bytes: reads slots * width numbers, writes at most as many.
 
 extern "C" __global__ void sum_pieces(const real* partial,  // (slots, width)
                                       const offset* indptr, offset N, offset slots, int width,
-                                      real* out) {          // (N, width)
-    for (offset t = first_item(1); t < slots * width; t += item_stride(1)) {
-        offset slot = t / width, column = t % width;
+                                      int team, real* out) {  // (N, width)
+    Team my = team_of(team);
+    for (offset t = first_item(team); t < slots * width; t += item_stride(team)) {
+        offset slot = t / width;
+        int column = t - slot * width;
         Unit unit;
-        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
+        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;  // all of it
         real total = 0;
-        for (offset p = 0; p < unit.pieces; ++p) total += partial[(slot + p) * width + column];
-        out[unit.row * width + column] = total;
+        for (offset p = my.rank; p < unit.pieces; p += team)
+            total += partial[(slot + p) * width + column];
+        total = team_sum(my, total);
+        if (my.rank == 0) out[unit.row * width + column] = total;
     }
 }

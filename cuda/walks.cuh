@@ -1,15 +1,19 @@
 // Walks over the edges of a row, or of a piece of one, that several kernels share.
 
-// The maximum and the sum of exponentials of a row that was cut, from those of its pieces.
-__device__ __forceinline__ void join_pieces(const real* partial,  // (slots, K, 2)
+// The maximum and the sum of exponentials of a row that was cut, from those of its pieces, from
+// slot unit.slot on: each lane of a team takes every team-th piece, then they meet in a tree.
+__device__ __forceinline__ void join_pieces(Team my, const real* partial,  // (slots, K, 2)
                                             const Unit& unit, int K, int k, real& top,
                                             real& total) {
-    offset first = unit.slot - unit.piece;
     top = minus_infinity(), total = 0;
-    for (offset p = first; p < first + unit.pieces; ++p)
-        top = larger(partial[(p * K + k) * 2], top);
-    for (offset p = first; p < first + unit.pieces; ++p)
-        total += exp(partial[(p * K + k) * 2] - shift_of(top)) * partial[(p * K + k) * 2 + 1];
+    for (offset p = my.rank; p < unit.pieces; p += my.size)
+        top = larger(partial[((unit.slot + p) * K + k) * 2], top);
+    top = team_max(my, top);
+    for (offset p = my.rank; p < unit.pieces; p += my.size) {
+        const real* piece = partial + ((unit.slot + p) * K + k) * 2;
+        total += exp(piece[0] - shift_of(top)) * piece[1];
+    }
+    total = team_sum(my, total);
 }
 
 // out[i, k, d] = sum over the edges p of row i of whatever `term` adds; pieces go to `partial`.
@@ -32,10 +36,13 @@ __device__ __forceinline__ void sum_over_rows(const offset* indptr, offset N, of
     }
 }
 
-// dots[b] = <left, rows[indices[e + b], k]> for up to BATCH edges; all lanes of the team get them.
-__device__ __forceinline__ void dot_edges(Team my, const real* left, const real* rows,
-                                          const int* indices, offset e, offset stop, int K, int k,
-                                          int D, real (&dots)[BATCH]) {
+// dots[b] = <scale * left, rows[indices[e + b], k]> for up to BATCH edges; all lanes of the team
+// get them. The scale is inside: outside, what is subtracted from a score would contract with it to a
+// fused multiply-add, and one pass would round a score that another does not.
+__device__ __forceinline__ void dot_edges(Team my, const real* left, real scale,
+                                          const real* rows, const int* indices, offset e,
+                                          offset stop, int K, int k, int D,
+                                          real (&dots)[BATCH]) {
     const real* right[BATCH];
     for (int b = 0; b < BATCH; ++b) {
         right[b] = rows + (offset(indices[e + b < stop ? e + b : e]) * K + k) * D;
@@ -43,6 +50,7 @@ __device__ __forceinline__ void dot_edges(Team my, const real* left, const real*
     }
     for (int d = my.rank * V; d < D; d += my.size * V) {
         Pack<real> x = load(left + d);
+        for (int v = 0; v < V; ++v) x.x[v] *= scale;
         for (int b = 0; b < BATCH; ++b) {
             Pack<real> y = load(right[b] + d);
             for (int v = 0; v < V; ++v) dots[b] += x.x[v] * y.x[v];

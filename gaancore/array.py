@@ -4,9 +4,13 @@ This is the only file that imports cupy, and it does so only when a CUDA device 
 device is `cpu` or `cuda:N`. The type of an array alone says where it lives, never a global setting.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import accumulate
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +36,11 @@ def device_of(x: Array) -> str:
     return "cpu" if array_module(x) is np else f"cuda:{x.device.id}"
 
 
+def on_device_of(x: Array) -> AbstractContextManager[Any]:
+    """Inside, CuPy allocates and launches where `x` lives, and not on the thread's own device."""
+    return nullcontext() if array_module(x) is np else x.device
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """`x` as a NumPy array (copied from the device if it lives there)."""
     if array_module(x) is np:
@@ -53,6 +62,58 @@ def to_device(x: Array, device: str) -> Array:
         return cupy.asarray(x, order="C")
 
 
+def to_host_later(x: Array) -> Callable[[], np.ndarray]:
+    """Copy `x` behind what was launched so far; what is returned gives the copy.
+
+    It waits for the copy, but not for anything that was launched after this call.
+    """
+    if array_module(x) is np:
+        return lambda: x
+    import cupy
+
+    with x.device:
+        there = np.frombuffer(cupy.cuda.alloc_pinned_memory(x.nbytes), x.dtype, x.size)
+        copy = there.reshape(x.shape)
+        x.get(out=copy, blocking=False)
+        made = cupy.cuda.get_current_stream().record()
+
+    def read() -> np.ndarray:
+        made.synchronize()
+        return copy
+
+    return read
+
+
+def to_device_together(arrays: Sequence[np.ndarray], device: str) -> list[Array]:
+    """Small arrays on `device` as views of one, in one copy, each from a 16-byte address on."""
+    if device == "cpu":
+        return list(arrays)
+    starts = list(accumulate((-(-x.nbytes // 16) * 16 for x in arrays), initial=0))
+    packed = np.zeros(starts[-1], np.uint8)
+    for x, start in zip(arrays, starts, strict=False):
+        packed[start : start + x.nbytes] = np.ascontiguousarray(x).reshape(-1).view(np.uint8)
+    there = to_device(packed, device)
+    return [
+        there[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+        for x, start in zip(arrays, starts, strict=False)
+    ]
+
+
+_longest: dict[int, int] = {}  # by the id of offsets on a device
+
+
+def note_longest_row(indptr: Array, longest: int) -> None:
+    """Remember of offsets on a device what is known on the host: the most edges of a row."""
+    if array_module(indptr) is not np:
+        _longest[id(indptr)] = longest
+        weakref.finalize(indptr, _longest.pop, id(indptr), None)
+
+
+def longest_row(indptr: Array) -> float:
+    """The most edges of a row, infinity where nobody has noted it."""
+    return _longest.get(id(indptr), math.inf)
+
+
 class Uploads:
     """`with uploads.beside():` lets to_device copy while the device goes on with what it has.
 
@@ -63,10 +124,12 @@ class Uploads:
 
     def __init__(self, device: str) -> None:
         self._stream = self._launched = None
+        self._device: Any = None
         if device != "cpu":
             import cupy
 
-            with cupy.cuda.Device(_number(device)):
+            self._device = cupy.cuda.Device(_number(device))
+            with self._device:
                 self._stream = cupy.cuda.Stream(non_blocking=True)
 
     @contextmanager
@@ -76,30 +139,34 @@ class Uploads:
             return
         import cupy
 
-        computing = cupy.cuda.get_current_stream()
-        if self._launched is not None:
-            self._stream.wait_event(self._launched)
-        self._launched = computing.record()
-        with self._stream:
-            yield
-        computing.wait_event(self._stream.record())
+        with self._device:
+            computing = cupy.cuda.get_current_stream()
+            if self._launched is not None:
+                self._stream.wait_event(self._launched)
+            self._launched = computing.record()
+            with self._stream:
+                yield
+            computing.wait_event(self._stream.record())
 
 
 # ---- which device -------------------------------------------------------------------------------
 
 
-def resolve_device(name: str, notify: Callable[[str], None] = lambda notice: None) -> str:
+def resolve_device(
+    name: str, notify: Callable[[str], None] = lambda notice: None, *, preferred: int = 0
+) -> str:
     """The device that `auto`, `cpu`, `cuda` or `cuda:N` stands for: `cpu` or `cuda:N`.
 
     A CUDA device has then proved that it computes, and is the current one of this thread. `auto`
-    is cuda:0 if that works, else the CPU; `notify` gets the reason if there is an NVIDIA driver.
+    is cuda:`preferred`, as `cuda` is, if that works, else the CPU; `notify` gets the reason if
+    there is an NVIDIA driver.
     Raises DeviceError, with the remedy, for any other name and for a device that does not work.
     """
     if not (match := re.fullmatch(r"auto|cpu|cuda(?::(\d+))?", name)):
         raise DeviceError(f"device {name!r}: expected auto, cpu, cuda or cuda:N")
     if name == "cpu":
         return "cpu"
-    number = int(match[1] or 0)
+    number = int(match[1] or preferred)
     if (problem := cuda_problem(number)) is None:
         import cupy
 
@@ -142,6 +209,37 @@ def nvrtc() -> Any:
     return nvrtc
 
 
+# ---- for libraries that CuPy calls by addresses --------------------------------------------------
+
+
+def nccl() -> Any:
+    """NCCL as CuPy calls it; None where its library is missing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # CuPy says how to install it
+            from cupy.cuda import nccl
+    except ImportError:
+        return None
+    return nccl if nccl.available else None
+
+
+def address(x: Array) -> int:
+    """Where the numbers of an array on a CUDA device begin."""
+    return int(x.data.ptr)
+
+
+def current_stream() -> int:
+    """The stream of the current CUDA device that work is launched on, as CUDA names it."""
+    import cupy
+
+    return int(cupy.cuda.get_current_stream().ptr)
+
+
+def empty(shape: tuple[int, ...], *, like: Array) -> Array:
+    """An array of the type and on the device of `like`, with nothing written yet."""
+    return array_module(like).empty(shape, dtype=like.dtype)
+
+
 def _number(device: str) -> int:
     return int(device.removeprefix("cuda:"))
 
@@ -154,6 +252,14 @@ def memory_shortage(error: MemoryError) -> str:
 
     free, total = cupy.cuda.runtime.memGetInfo()
     return f"on the GPU: {error} {free:,} of {total:,} bytes are free"
+
+
+def memory_of(device: str) -> tuple[int, int]:
+    """Bytes of memory that a CUDA device has: those that are free, and all."""
+    import cupy
+
+    with cupy.cuda.Device(_number(device)):
+        return cupy.cuda.runtime.memGetInfo()
 
 
 def cuda_devices() -> list[dict[str, Any]]:

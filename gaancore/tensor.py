@@ -8,24 +8,20 @@ Closures hold arrays and never a Tensor, so there are no reference cycles: memor
 as soon as the last name for a result is gone, without waiting for the garbage collector.
 """
 
-import itertools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gaancore.array import Array, array_module
+from gaancore.array import Array, array_module, on_device_of
 from gaancore.errors import ShapeError
+from gaancore.tape import Node, walk
 
-Backward = Callable[[Array], tuple[Array | None, ...]]
 Operator = Callable[["Tensor", "Tensor | Array | float"], "Tensor"]
 
-_counter = itertools.count()
 recording: ContextVar[bool] = ContextVar("recording", default=True)
 
 
@@ -44,21 +40,6 @@ def no_grad() -> Iterator[None]:
         yield
     finally:
         recording.reset(token)
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Node:
-    """One step of the tape. A leaf knows the Tensor that gathers its gradient, weakly: the two
-    would otherwise hold each other. It has no `backward`.
-
-    `index` counts up as nodes are made, so every node comes after the nodes it was made from:
-    walking down the indices is a reverse topological order.
-    """
-
-    inputs: "tuple[Node | None, ...]"
-    backward: Backward | None
-    leaf: "weakref.ref[Tensor] | None" = None
-    index: int = field(default_factory=_counter.__next__, init=False)
 
 
 class Tensor:
@@ -143,51 +124,17 @@ class Tensor:
         """
         if self._node is None:
             raise RuntimeError("backward: nothing that requires a gradient led to this Tensor")
-        if grad is None:
-            if self.data.size != 1:
-                raise ShapeError(f"backward: grad: needed for shape {self.shape}")
-            grad = array_module(self.data).ones_like(self.data)
-        if grad.shape != self.shape:
-            raise ShapeError(f"backward: grad: expected {self.shape}, got {grad.shape}")
-        _walk(self._node, grad)
+        with on_device_of(self.data):
+            if grad is None:
+                if self.data.size != 1:
+                    raise ShapeError(f"backward: grad: needed for shape {self.shape}")
+                grad = array_module(self.data).ones_like(self.data)
+            if grad.shape != self.shape:
+                raise ShapeError(f"backward: grad: expected {self.shape}, got {grad.shape}")
+            walk(self._node, grad)
 
 
 def _leaf(kind: type[Tensor], arguments: tuple[Any, ...], grad: Array | None) -> Tensor:
     tensor = kind(*arguments)
     tensor.grad = grad
     return tensor
-
-
-def _walk(root: Node, grad: Array) -> None:
-    """Visit each node once, latest first, without recursion; free it right after its turn."""
-    grads: dict[Node, Array] = {root: grad}
-    summed: set[Node] = set()  # gradients that are our own array and may be added to in place
-    queue: list[tuple[int, Node]] = [(-root.index, root)]
-    while queue:
-        _, node = heappop(queue)
-        grad = c_order(grads.pop(node))
-        if node.leaf is not None:
-            leaf = node.leaf()
-            if leaf is not None:  # else nobody is left to read it
-                leaf.grad = grad if leaf.grad is None else leaf.grad + grad
-            continue
-        if node.backward is None:
-            raise RuntimeError("backward: this part of the tape was already used and freed")
-        inputs, backward = node.inputs, node.backward
-        node.inputs, node.backward = (), None
-        for parent, piece in zip(inputs, backward(grad), strict=True):
-            if parent is None or piece is None:
-                continue
-            if parent not in grads:
-                grads[parent] = piece
-                heappush(queue, (-parent.index, parent))
-            elif parent in summed:
-                grads[parent] += piece
-            else:
-                grads[parent] = grads[parent] + piece
-                summed.add(parent)
-
-
-def c_order(array: Array) -> Array:
-    """Kernels walk rows in C order, which a transposed, sliced or broadcast view does not have."""
-    return array if array.flags.c_contiguous else array.copy()

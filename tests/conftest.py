@@ -7,13 +7,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from emulator.device import MODES, EmulatedCupy
+from emulator.device import CONTRACTED, MODES, EmulatedCupy
 from emulator.module import NO_COMPILER, has_compiler
 from hypothesis import HealthCheck, settings
 
 from gaancore.array import cuda_problem, resolve_device
 from gaancore.kernels import cpu
 from gaancore.system import threads
+
+NO_ROOM = "too little memory on the device"
 
 # fixtures choose a device or a number of threads, and hold nothing that an example could change
 LASTING = {"suppress_health_check": [HealthCheck.function_scoped_fixture], "deadline": None}
@@ -31,7 +33,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
     """The last line of all, so that no green run hides that the CUDA kernels took no part in it.
 
-    With GAANCORE_EXECUTE_KERNELS=1 such a run fails.
+    With GAANCORE_EXECUTE_KERNELS=1 such a run fails; with GAANCORE_NEED_GPU=1 one fails in which
+    any test was skipped, but for those that the device has too little memory for.
     """
     result = yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
@@ -43,6 +46,13 @@ def pytest_sessionfinish(session: pytest.Session) -> Generator[None, Any, Any]:
         )
         if os.environ.get("GAANCORE_EXECUTE_KERNELS") == "1":
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if os.environ.get("GAANCORE_NEED_GPU") == "1":  # a day with a GPU: nothing may be skipped
+        reasons = [
+            str(report.longrepr) for report in skipped if NO_ROOM not in str(report.longrepr)
+        ]
+        if reasons:
+            reporter.write_line(f"{len(reasons)} TESTS WERE SKIPPED ON A GPU: {reasons[0]}")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
     return result
 
 
@@ -51,7 +61,7 @@ def emulated() -> dict[str, EmulatedCupy]:
     """A CUDA device that the CPU plays, in each mode of the emulator."""
     if not has_compiler():
         pytest.skip(NO_COMPILER)
-    return {name: EmulatedCupy(**mode) for name, mode in MODES.items()}
+    return {name: EmulatedCupy(**mode) for name, mode in (MODES | CONTRACTED).items()}
 
 
 @pytest.fixture(params=["cpu", "emulated", pytest.param("gpu", marks=pytest.mark.gpu)])

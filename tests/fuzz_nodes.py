@@ -34,6 +34,7 @@ from small_files import (
     write_reddit,
 )
 
+from gaancore.data import Reading
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.store.convert import write_store
 
@@ -100,6 +101,19 @@ def _write_class_store(folder: Path) -> None:
     write_store(read_layout(source), folder, name="toy")
 
 
+def _write_edge_store(folder: Path) -> None:
+    """A weight and a category on every edge."""
+    source = folder.with_name(f"{folder.name}-source")
+    source.mkdir(exist_ok=True)
+    write_csv(source)
+    header, *lines = (source / "edges.csv").read_text(encoding="utf-8").splitlines()
+    rows = [f"{line},{number / 2},{'ab'[number % 2]}" for number, line in enumerate(lines)]
+    table = "\n".join([f"{header},w,kind", *rows])
+    (source / "edges.csv").write_text(table, encoding="utf-8")
+    folder.rmdir()
+    write_store(read_layout(source, Reading(edge_features="auto")), folder, name="toy")
+
+
 def _files(write: Callable[[Path], Any], name: str) -> Sample:
     return Sample(write, lambda folder: load(folder / name))
 
@@ -131,4 +145,5 @@ SAMPLES = {
     ),
     "store, several labels": Sample(_write_store, load, {"meta.json": names_only}),
     "store, classes": Sample(_write_class_store, load, {"meta.json": names_only}),
+    "store, features of edges": Sample(_write_edge_store, load, {"meta.json": names_only}),
 }

@@ -162,6 +162,15 @@ def _listed_arcs(content: bytes) -> Facts:
     return {arc_of(*cells[:2]): True for cells in _words(content)}
 
 
+def _weighted_arcs(content: bytes) -> Facts:
+    facts: Facts = {}
+    for a, b, weight in _words(content):
+        _, *pair = arc = arc_of(a, b)
+        facts[arc] = True
+        facts.setdefault(("edge", *pair, "weight"), set()).add(weight)
+    return facts
+
+
 def _listed_edges(content: bytes) -> Facts:
     """The one feature of a node says that it is there."""
     ends = {end for cells in _words(content) for end in cells[:2]}
@@ -279,6 +288,11 @@ SAMPLES = {
         write_texts(nodes_csv=NODES, toy_edgelist="# toy\na b\nc\tb 2\nc,d\nd d\n"),
         load,
         {"nodes.csv": of_nodes(nodes_csv), "toy.edgelist": by_facts(_listed_arcs)},
+    ),
+    "edge list beside nodes, weights": Sample(
+        write_texts(nodes_csv=NODES, toy_edgelist="a b 1.5\nc\tb 2\nc,d,-3\nd d 7\n"),
+        lambda folder: load(folder, reading=Reading(edge_features="weight")),
+        {"nodes.csv": of_nodes(nodes_csv), "toy.edgelist": by_facts(_weighted_arcs)},
     ),
     "csv, packed": Sample(write_packed_csv, load),
     "csv, features of edges": Sample(

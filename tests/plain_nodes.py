@@ -158,7 +158,7 @@ def one_npy(ids: Sequence[str], name: str) -> Touched:
 
 def meta_json(content: bytes) -> Facts:
     meta = json.loads(content)
-    named = ("class_names", "feature_names", "num_classes")
+    named = ("class_names", "feature_names", "edge_names", "num_classes")
     return {name: meta.get(name) for name in named}
 
 

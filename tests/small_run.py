@@ -4,6 +4,7 @@
 edges cross the splits. Labels follow from the features of a node and its neighbours.
 """
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ MEASURED = {
     "edges_per_second",
     "training_seconds",
     "waiting_share",
+    "exchange_share",
 }
 
 
@@ -141,6 +143,10 @@ def contents(folder: Path) -> dict[str, Any]:
         elif path.suffix == ".jsonl":
             lines = path.read_text(encoding="utf-8").splitlines()
             found[path.name] = [without_measured(json.loads(line)) for line in lines]
+        elif path.suffix == ".csv":
+            rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+            kept = [at for at, name in enumerate(rows[0] if rows else ()) if name not in MEASURED]
+            found[path.name] = [[row[at] for at in kept] for row in rows]
         else:
             found[path.name] = without_measured(json.loads(path.read_text(encoding="utf-8")))
     return found

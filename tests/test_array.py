@@ -213,3 +213,16 @@ def test_importing_the_package_needs_no_cupy():
         "import gaancore.ops, gaancore.models.node_classifier\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_rank_takes_the_device_of_its_number(emulated, monkeypatch):
+    with emulated["ascending"].installed() as cupy:
+        assert resolve_device("auto", preferred=0) == "cuda:0"
+        notices = []
+        assert resolve_device("auto", notices.append, preferred=1) == "cpu"  # there is only one
+        monkeypatch.setattr(cupy.cuda.runtime, "getDeviceCount", lambda: 2)
+        monkeypatch.setattr("gaancore.array.cuda_problem", lambda number: None)
+        monkeypatch.setattr(cupy.cuda.Device, "use", lambda device: None)
+        assert resolve_device("auto", preferred=1) == "cuda:1"
+        assert resolve_device("cuda", preferred=1) == "cuda:1"
+        assert resolve_device("cuda:0", preferred=1) == "cuda:0"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gaancore import nn, ops, optim, tensor
+from gaancore import nn, ops, optim, sparse, tensor
 from gaancore.graph import Block, CSRGraph
 from gaancore.graph.copies import GraphCopies
 from gaancore.models import node_classifier, traffic_forecaster
@@ -32,6 +32,7 @@ def listed_in(module: ModuleType) -> dict[str, Any]:
 MODELS = defined_in(node_classifier) | defined_in(traffic_forecaster)
 ENGINE = {"Tensor": tensor.Tensor, "no_grad": tensor.no_grad}  # Node and c_order are for ops
 PUBLIC = listed_in(ops) | listed_in(nn) | MODELS | defined_in(optim) | ENGINE | defined_in(lift)
+PUBLIC |= defined_in(sparse)
 KNOWN = {"np": np, "Block": Block, "CSRGraph": CSRGraph, "GraphCopies": GraphCopies} | PUBLIC
 
 

@@ -1,11 +1,12 @@
 """Files to arrays: every layout ends in a NodeDataset or a TrafficDataset; no tensors here."""
 
 from gaancore.data.kind import DataKind, look
+from gaancore.data.nodes.checks import RepeatedEdges
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
-from gaancore.data.nodes.features import Features, Normalize, feature_statistics
+from gaancore.data.nodes.features.standardised import Features, Normalize, feature_statistics
 from gaancore.data.nodes.layouts.reading import MadeFeatures, Reading, UnknownEdges
 from gaancore.data.nodes.load import find_dataset, load_nodes
-from gaancore.data.nodes.make import RepeatedEdges, Unflagged
+from gaancore.data.nodes.make import Unflagged
 from gaancore.data.nodes.missing import Nan
 from gaancore.data.nodes.ppi import load_ppi
 from gaancore.data.nodes.reddit import load_reddit

@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gaancore.data.nodes.checks import VALUES_AT_A_TIME
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix, arrays_of, share_filled
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.system.mapped import forget_pages
 
@@ -21,6 +23,7 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
     mean_degree  : of each split, how many neighbours a node of that graph has. Where training sees
                    far fewer than test, a maximum or a sum over neighbours is not what it was.
     isolated     : nodes without a neighbour, themselves not counted.
+    filled       : the share of the features that are not 0, where they are kept sparse.
     constant     : features with one value for all nodes. zero_rows: nodes whose features are all 0.
     rarest, commonest : [class or label, by name if the files have names, nodes that have it].
     """
@@ -49,10 +52,12 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
         },
         "features": _features(dataset.features),
         "edge_features": graph.edge_dim,
+        "edge_names": list(dataset.edge_names or ()),
         "labels": _labels(dataset),
         "bytes": {
             "graph": graph.indptr.nbytes + graph.indices.nbytes,
-            "features": dataset.features.nbytes,
+            "features": sum(array.nbytes for array in arrays_of(dataset.features)),
+            "edge_features": 0 if graph.edge_attr is None else graph.edge_attr.nbytes,
         },
     }
 
@@ -72,7 +77,9 @@ def _isolated(dataset: NodeDataset) -> int:
     return int(np.count_nonzero(alone))
 
 
-def _features(features: np.ndarray) -> Facts:
+def _features(features: FeatureMatrix) -> Facts:
+    if sparse.issparse(features):
+        return _sparse_features(features)
     count, step = features.shape[1], max(1, VALUES_AT_A_TIME // features.shape[1])
     low, high, zero_rows = np.full(count, np.inf), np.full(count, -np.inf), 0
     for start in range(0, len(features), step):
@@ -82,6 +89,16 @@ def _features(features: np.ndarray) -> Facts:
         forget_pages(features)
     constant = int(np.count_nonzero(low == high))
     return {"count": count, "constant": constant, "zero_rows": zero_rows}
+
+
+def _sparse_features(features: sparse.csr_array) -> Facts:
+    low, high = (ends.toarray().ravel() for ends in (features.min(axis=0), features.max(axis=0)))
+    return {
+        "count": features.shape[1],
+        "filled": share_filled(features),
+        "constant": int(np.count_nonzero(low == high)),
+        "zero_rows": int(np.count_nonzero(np.diff(features.indptr) == 0)),
+    }
 
 
 def _labels(dataset: NodeDataset) -> Facts:

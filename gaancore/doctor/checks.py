@@ -8,6 +8,7 @@ import numpy as np
 
 from gaancore.array import to_numpy
 from gaancore.doctor import plain_loops as plain
+from gaancore.doctor.layer_checks import LAYER_CHECKS
 from gaancore.graph.block import Block
 
 DEGREES = (0, 1, 2, 31, 0, 33, 600, 5, 0)  # 600: long enough that a GPU cuts the row into pieces
@@ -135,14 +136,6 @@ def _edge_attention_backward(kernels: Any, x: Given) -> Results:
     return kernels.edge_attention_backward(*given, *_links(x), *_transposed(x))
 
 
-def _linear_backward(kernels: Any, x: Given) -> Results:
-    parts = (x.features, x.gates)
-    out = kernels.linear_forward(parts, x.weight, x.bias, SLOPE)
-    given = (x.outputs_grad, out, parts, x.weight, SLOPE, (True, True))
-    grad_parts, *grads = kernels.linear_backward(*given)
-    return *grad_parts, *grads
-
-
 def _gru_parts(x: Given) -> tuple[Any, Any, Any, Any, Any, Any]:
     return x.x_u, x.x_r, x.x_c, x.h_u, x.h_r, x.h_c
 
@@ -237,6 +230,22 @@ CHECKS: dict[str, Check] = {
         lambda x: plain.edge_max(x.features, x.edges, x.projection_to_features, BLOCK),
     ),
     "edge_max_backward": (_edge_max_backward, _plain_edge_max_backward),
+    "sigmoid_forward": (
+        lambda k, x: (k.sigmoid_forward(x.features),),
+        lambda x: (1 / (1 + np.exp(-x.features)),),
+    ),
+    "sigmoid_backward": (
+        lambda k, x: (k.sigmoid_backward(x.scores, x.weights),),
+        lambda x: (x.scores * x.weights * (1 - x.weights),),
+    ),
+    "join_columns": (
+        lambda k, x: (k.join_columns((x.features, x.gates, x.features)),),
+        lambda x: (np.concatenate((x.features, x.gates, x.features), axis=1),),
+    ),
+    "split_columns": (
+        lambda k, x: k.split_columns(x.features, (F - K, K)),
+        lambda x: (x.features[:, :-K], x.features[:, -K:]),
+    ),
     "edge_attention_forward": (
         lambda k, x: (_edge_attention(k, x)[0],),
         lambda x: (plain.edge_attention(*_over_edges(x), BLOCK, SLOPE, SCALE),),
@@ -255,16 +264,7 @@ CHECKS: dict[str, Check] = {
         lambda k, x: k.scale_heads_backward(x.heads_grad, x.values, x.gates),
         lambda x: (x.heads_grad * x.gates[:, :, None], (x.heads_grad * x.values).sum(axis=-1)),
     ),
-    "linear_forward": (
-        lambda k, x: (k.linear_forward((x.features, x.gates), x.weight, x.bias, SLOPE),),
-        lambda x: (plain.leaky_linear((x.features, x.gates), x.weight, x.bias, SLOPE),),
-    ),
-    "linear_backward": (
-        _linear_backward,
-        lambda x: plain.leaky_linear_gradients(
-            x.outputs_grad, (x.features, x.gates), x.weight, x.bias, SLOPE
-        ),
-    ),
+    **LAYER_CHECKS,
     "matmul": (
         lambda k, x: (k.matmul(x.outputs_grad, x.mixer),),
         lambda x: (x.outputs_grad @ x.mixer,),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gaancore.array import to_device, to_numpy
+from gaancore.array import on_device_of, to_device, to_numpy
 from gaancore.doctor.checks import CHECKS, Given, Results, make_arrays
 from gaancore.kernels import kernels_for
 
@@ -37,7 +37,8 @@ def self_test(device: str) -> Iterator[Outcome]:
     for name, (run, expected) in CHECKS.items():
         clock, error, reason = time.perf_counter(), float("nan"), ""
         try:
-            results = [np.asarray(to_numpy(x)) for x in run(kernels, there)]
+            with on_device_of(there.scores):
+                results = [np.asarray(to_numpy(x)) for x in run(kernels, there)]
             error = _largest_error(results, expected(Given(**wide)))
         except Exception as problem:  # of any kind: the outcome reports it
             reason = f"{type(problem).__name__}: {str(problem).partition(chr(10))[0]}"

@@ -15,7 +15,7 @@ from gaancore.door.make import made
 from gaancore.door.matrices import graph_of
 from gaancore.door.targets import coded_classes, shared_out, unlabelled
 from gaancore.door.training import train
-from gaancore.door.values import as_array, coded_labels, column_names
+from gaancore.door.values import as_array, coded_labels, column_names, shape_of
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import ArcList, CSRGraph
 from gaancore.training.same_data import joined_by_position
@@ -138,15 +138,13 @@ class GaANClassifier:
         Raises DataError and SettingsError, each one line that names the argument.
         """
         where = "fit"
-        features = as_array("fit: X", X)
-        if features.ndim != 2:
-            raise DataError(f"fit: X: expected shape (nodes, features), got {features.shape}")
-        network, notes = graph_of("fit: graph", graph, len(features))
+        shape = shape_of("fit: X", X)
+        if len(shape) != 2:
+            raise DataError(f"fit: X: expected shape (nodes, features), got {shape}")
+        network, notes = graph_of("fit: graph", graph, shape[0])
         codes, classes = coded_classes(y)
-        if len(codes) != len(features):
-            raise DataError(
-                f"fit: y: expected {len(features):,} rows, as X has, got {len(codes):,}"
-            )
+        if len(codes) != shape[0]:
+            raise DataError(f"fit: y: expected {shape[0]:,} rows, as X has, got {len(codes):,}")
         seed = self._seed()
         split, drawn = shared_out(codes, train_mask, val_mask, self.validation_fraction, seed)
         codes[split == UNFLAGGED] = np.nan
@@ -251,7 +249,7 @@ class GaANClassifier:
 
     def _new(self, X: Any, graph: Graph) -> NodeInputs:
         network: CSRGraph | ArcList
-        network, _ = graph_of("predict: graph", graph, len(as_array("predict: X", X)))
+        network, _ = graph_of("predict: graph", graph, shape_of("predict: X", X)[0])
         found = made("predict", network, X)
         assert isinstance(found, NodeInputs)
         line = joined_by_position(self._classifier.feature_names, found.feature_names)

@@ -75,11 +75,13 @@ def from_pandas(
     edge_names, numbers = None, None
     if edge_features:
         there = list(edges.columns)
-        texts = {
-            str(name): [str(v) for v in edges[_column(where, there, "edge_features", name, [])]]
+        cells = {
+            str(name): edges[_column(where, there, "edge_features", name, [])]
             for name in edge_features
         }
-        edge_names, numbers, _ = encode_columns(f"{where}: edges", texts, range(src.size), "row")
+        found = encode_columns(f"{where}: edges", cells, range(src.size), "row")
+        edge_names, numbers, said = found
+        notes += [f"edges: {note}" for note in said]
     graph_ids = None if graph_at is None else as_array(f"{where}: graph_id", nodes[graph_at])
     labels: Any = None
     if label_names:

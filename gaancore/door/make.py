@@ -4,11 +4,14 @@ from dataclasses import replace
 from typing import Any, TypedDict
 
 import numpy as np
+from scipy import sparse
 
+from gaancore.data.nodes.checks import RepeatedEdges, feature_rows
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.inputs import NodeInputs, make_inputs
 from gaancore.data.nodes.labels import spelling_notes
-from gaancore.data.nodes.make import RawDataset, RepeatedEdges, Unflagged, make_dataset
+from gaancore.data.nodes.make import RawDataset, Unflagged, make_dataset
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.door.values import as_array, coded_labels, column_names, name_array, split_array
@@ -52,7 +55,7 @@ def made(
     """The dataset of a graph in memory; NodeInputs if there are no labels at all.
 
     where    : the function that was called, to begin every error with.
-    features : (N, F) numbers; a frame's columns are named by it.
+    features : (N, F) numbers, dense or sparse; a frame's columns are named by it.
     labels   : see `coded_labels`. split: see `split_array`; None draws one among labelled nodes.
     The other options are those of `make_dataset`, `fill_missing` and `with_random_split`.
     """
@@ -95,7 +98,9 @@ def made(
     )
 
 
-def _numeric(where: str, features: Any) -> np.ndarray:
+def _numeric(where: str, features: Any) -> FeatureMatrix:
+    if sparse.issparse(features):
+        return feature_rows(where, "features", features, features.shape[0])
     array = as_array(f"{where}: features", features)
     if array.dtype.kind != "O":
         return array
@@ -118,7 +123,7 @@ def _expect_fitting(where: str, raw: RawDataset) -> None:
         "graph_ids": raw.graph_ids,
     }
     for name, array in rows.items():
-        if array is not None and (array.ndim == 0 or len(array) != nodes):
+        if array is not None and (array.ndim == 0 or array.shape[0] != nodes):
             raise DataError(
                 f"{where}: {name}: expected a row for each of the graph's {nodes:,} nodes, got "
                 f"shape {array.shape}"

@@ -5,9 +5,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from gaancore.data.files.columns import encode_columns
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs
+from gaancore.data.nodes.layouts.texts.networkx_files import attributes_of_edges
 from gaancore.door.make import Options, made
 from gaancore.door.matrices import arcs_of_networkx
 from gaancore.door.values import is_missing, name_array
@@ -60,7 +60,8 @@ def from_networkx(
     named = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
     if unused := sorted(named - {*edge_attrs}):
         notes.append(f"attributes of edges are not used: {', '.join(unused)}")
-    edge_names, numbers = _edge_attrs(where, graph, edge_attrs)
+    edge_names, numbers, said = attributes_of_edges(f"{where}: edge_attrs", graph, edge_attrs)
+    notes += said
     return made(
         where,
         arcs_of_networkx(graph, numbers),
@@ -74,27 +75,6 @@ def from_networkx(
         notes=notes,
         **options,
     )
-
-
-def _edge_attrs(
-    where: str, graph: Any, names: Sequence[str]
-) -> tuple[tuple[str, ...] | None, np.ndarray | None]:
-    """The names of the features of edges, and their numbers in the order of `graph.edges`."""
-    if not names:
-        return None, None
-    edges = list(graph.edges(data=True))
-    texts: dict[str, list[str]] = {name: [] for name in names}
-    for src, dst, facts in edges:
-        for name in names:
-            if name not in facts:
-                raise DataError(
-                    f"{where}: edge_attrs: the edge {src!r} - {dst!r} has no attribute {name!r}"
-                )
-            value = facts[name]
-            texts[name].append(str(int(value) if isinstance(value, bool | np.bool_) else value))
-    places = range(1, 1 + len(edges))
-    found, numbers, _ = encode_columns(f"{where}: edge_attrs", texts, places, "edge")
-    return found, numbers
 
 
 def _features(where: str, attributes: dict[Any, dict[Any, Any]], given: Any) -> Any:

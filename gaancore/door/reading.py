@@ -55,10 +55,10 @@ def load(
     unknown_edges : edges that name an id no node has: refused (`error`), or `drop`.
     label        : the column or attribute that is the label, where it has another name.
     split_column : the column of the split, likewise, or the number of one of several.
-    features     : of a graph: those of the `file`, or in their place `degree`, `ones` or
-                   `spectral`; of traffic: the inputs beside the speed.
-    edge_features : features of edges, of two tables or an .npz: `auto` (all), `none`, or names with
-                   commas between.
+    features     : of a graph: those of the `file`, or in their place `degree`, `ones`,
+                   `spectral` or `learned`; of traffic: the inputs beside the speed.
+    edge_features : features of edges, of two tables, an .npz or networkx's files: `auto` (all),
+                   `none`, or names with commas between; `weight` of a list of edges.
     repeated_edges : what they become where edges are merged: see `make_dataset`.
     split_shares : per cent of training, validation and test nodes, drawn with `split_seed` among
                    the labelled nodes of files that name no split.

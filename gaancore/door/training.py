@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from gaancore import parallel
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.data.traffic.dataset import TrafficDataset
@@ -51,6 +52,7 @@ def train(
     config: str | os.PathLike[str] | None = None,
     device: str = "auto",
     prefetch: int | None = None,
+    tensorboard: bool = False,
     verbose: bool = True,
     on_validation: Callable[[LogLine], None] | None = None,
     **settings: Any,
@@ -71,10 +73,13 @@ def train(
     device        : `auto` (a GPU if one works), `cpu` or `cuda:N`.
     prefetch      : batches that are made ahead of time, by as many threads; by default two on a
                     GPU, and none on a CPU.
+    tensorboard   : write the log for TensorBoard too, into `tensorboard` in the run's folder.
     verbose       : print what was chosen, scores now and then, and the result.
     on_validation : called with every line of the log; what it raises ends the run.
     settings      : by name, such as model="gaan", epochs=50, num_heads=4, seed=1; see
                     `NodeSettings` and `ForecastSettings`.
+
+    In a program that `mpiexec -n N` starts, the N processes train one run together; each gets it.
 
     Ctrl-C finishes the step, saves the state, and raises KeyboardInterrupt with the folder to
     resume from. BLAS is left one thread, for the whole process: see `limit_blas`.
@@ -94,16 +99,20 @@ def train(
     if isinstance(data, NodeInputs):
         raise DataError("train: data: no labels to learn from; name them when you make the dataset")
     source = os.fspath(data) if isinstance(data, os.PathLike) else data
+    how: dict[str, Any] = {
+        "device": device, "prefetch": prefetch, "tensorboard": tensorboard, "layers": layers
+    }  # fmt: skip
     if resume_from is None:
-        begun = begin(source, task=task, out=out, device=device, prefetch=prefetch, layers=layers)
+        begun = begin(source, task=task, out=out, **how)
     elif out is not None or task is not None:
         raise SettingsError("train: resume_from: a resumed run keeps its folder and its task")
     else:
-        begun = resume(resume_from, source, device=device, prefetch=prefetch, layers=layers)
-    say = print if verbose else _nothing
+        begun = resume(resume_from, source, **how)
+    team = begun.run.team
+    say = print if verbose and team.first else _nothing
     for line in begun.opening():
         say(line)
-    with _prepared(), interrupts() as stop_requested:
+    with _prepared(team), interrupts() as stop_requested:
         watched = _Validations(begun, say, on_validation)
         begun.run.watcher = Watcher(on_validation=watched, stop_requested=stop_requested)
         try:
@@ -167,11 +176,11 @@ def _layers(data: Any, config: Any, settings: dict[str, Any]) -> list[Layer]:
 
 
 @contextmanager
-def _prepared() -> Iterator[None]:
+def _prepared(team: parallel.Team) -> Iterator[None]:
     """A process that is set up for training; its warnings and collector are left as they were."""
     thresholds = gc.get_threshold()
     with warnings.catch_warnings():
-        prepare_process(0)
+        prepare_process(parallel.num_threads(team))
         try:
             yield
         finally:

@@ -39,6 +39,11 @@ def as_array(where: str, values: Any) -> np.ndarray:
         ) from None
 
 
+def shape_of(where: str, values: Any) -> tuple[int, ...]:
+    """The shape of what `as_array` takes; a sparse matrix stays as it is."""
+    return values.shape if sparse.issparse(values) else as_array(where, values).shape
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value stands for none: None, NaN, an empty text, pandas' NA or NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):

@@ -1,13 +1,15 @@
 """One bipartite layer of a graph: destinations gather from sources."""
 
 import copy
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gaancore.array import device_of, to_device
+from gaancore.array import device_of, note_longest_row, to_device, to_device_together
+from gaancore.display import Shown
 from gaancore.errors import GraphError
 from gaancore.graph.checks import (
     columns,
@@ -42,7 +44,7 @@ class Transpose(NamedTuple):
     edge_ids: np.ndarray  # (E,) int32 while E < 2^31, else int64
 
 
-class Block:
+class Block(Shown):
     """A CSR matrix whose rows are destinations and whose entries are source rows.
 
     Destination i gathers from the sources indices[indptr[i]:indptr[i + 1]], its neighbourhood N_i.
@@ -158,8 +160,10 @@ class Block:
     def transpose(self) -> Transpose:
         """The same edges grouped by source (a stable counting sort, done on first use)."""
         if self._host is not None:
-            device = device_of(self.indptr)
-            return Transpose(*(to_device(x, device) for x in self._host.transpose))
+            transposed = self._host.transpose
+            there = Transpose(*to_device_together(transposed, device_of(self.indptr)))
+            note_longest_row(there.indptr, _longest(transposed.indptr))
+            return there
         indptr, edge_ids = counting_sort(self.indices, self.num_src)
         rows = np.repeat(np.arange(self.num_dst, dtype=np.int32), np.diff(self.indptr))
         return Transpose(read_only(indptr), read_only(rows[edge_ids]), read_only(edge_ids))
@@ -173,19 +177,40 @@ class Block:
         host = self._host or self
         if device == "cpu":
             return host
-        there = copy.copy(host)
-        there._host = host
-        there.indptr, there.indices = (to_device(x, device) for x in (host.indptr, host.indices))
-        if host.edge_attr is not None:
-            there.edge_attr = to_device(host.edge_attr, device)
-        if vars(there).pop("transpose", None) is not None:
-            _ = there.transpose
+        return host.made_of(to_device_together(host.offsets(), device))
+
+    def offsets(self) -> list[np.ndarray]:
+        """What `to` sends of a block on the host: indptr, indices, and the transpose's if made."""
+        return [self.indptr, self.indices, *vars(self).get("transpose", ())]
+
+    def made_of(self, arrays: Sequence[Any]) -> "Block":
+        """This block of the host on a device, from its offsets there."""
+        there = copy.copy(self)
+        there._host = self
+        transposed = vars(there).pop("transpose", None)
+        there.indptr, there.indices, *moved = arrays
+        note_longest_row(there.indptr, _longest(self.indptr))
+        if transposed is not None:
+            there.transpose = Transpose(*moved)
+            note_longest_row(there.transpose.indptr, _longest(transposed.indptr))
+        if self.edge_attr is not None:
+            there.edge_attr = to_device(self.edge_attr, device_of(there.indptr))
         return there
 
-    def __repr__(self) -> str:
-        return f"Block(num_dst={self.num_dst}, num_src={self.num_src}, num_edges={self.num_edges})"
+    def _shown(self) -> dict[str, Any]:
+        return {
+            "num_dst": self.num_dst,
+            "num_src": self.num_src,
+            "num_edges": self.num_edges,
+            "edge_attr": self.edge_attr,
+        }
 
 
 def _expect_countable(num_src: int) -> None:
     if num_src > MAX_SOURCES:
         raise GraphError(f"Block: {num_src} sources are more than 2^31 - 1; take fewer seeds")
+
+
+def _longest(indptr: np.ndarray) -> int:
+    """The most edges of a row."""
+    return int(np.diff(indptr).max(initial=0))

@@ -5,9 +5,8 @@ from copy import copy
 from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy  # whose modules are imported at their first use
 from numpy.typing import ArrayLike
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from gaancore.errors import GraphError
 from gaancore.graph.block import Block
@@ -30,11 +29,11 @@ from gaancore.graph.ordered_rows import (
     fill_inside,
     merge_repeats,
     one_below_another,
-    places_inside,
     places_of_rows,
     rows_are_symmetric,
     rows_ascend,
     rows_both_ways,
+    rows_inside,
     rows_of_all,
     rows_with_loops,
     runs_of_rows,
@@ -130,7 +129,7 @@ class CSRGraph:
         Values are otherwise ignored. Stored zeros are no edges; entries stored twice are
         duplicates, not summed. Raises GraphError if it is not sparse or not square.
         """
-        if not sparse.issparse(matrix):
+        if not scipy.sparse.issparse(matrix):
             raise GraphError(f"from_scipy: expected a sparse matrix, got {type(matrix).__name__}")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise GraphError(f"from_scipy: expected a square matrix, got shape {matrix.shape}")
@@ -266,17 +265,15 @@ class CSRGraph:
         indptr = count_inside(*inside)
         indices = room_for_part(self.indices, int(indptr[-1]))
         fill_inside(*inside, indices)
-        rows = self.edge_attr
-        if rows is not None:
-            rows = read_only(rows[places_inside(*inside, int(indptr[-1]))])
+        rows = rows_inside(*inside, indptr, self.edge_attr)
         return CSRGraph(read_only(indptr), read_only(indices), edge_attr=rows)
 
     def connected_components(self) -> np.ndarray:
         """(N,) int64: the component of each node, edges both ways, numbered by lowest node."""
         ones = np.ones(self.num_edges, np.int8)
         shape = (self.num_nodes, self.num_nodes)
-        matrix = sparse.csr_array((ones, self.indices, self.indptr), shape=shape)
-        _, labels = csgraph.connected_components(matrix, connection="weak")
+        matrix = scipy.sparse.csr_array((ones, self.indices, self.indptr), shape=shape)
+        _, labels = scipy.sparse.csgraph.connected_components(matrix, connection="weak")
         return labels.astype(np.int64)
 
     def full_block(self) -> Block:

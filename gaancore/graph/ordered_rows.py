@@ -1,14 +1,16 @@
 """Loops over the rows of a graph that need no memory beyond their result and a number per node."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
 from gaancore.errors import GraphError
 from gaancore.system.jit import jit
+from gaancore.system.mapped import forget_pages, room_for_part
 
 Reduction = Literal["sum", "mean", "max", "first"]  # of the features of equal edges
+ENTRIES_AT_A_TIME = 4_000_000  # whose features are copied
 
 
 @jit
@@ -182,7 +184,8 @@ def _reduce_runs(values: np.ndarray, starts: np.ndarray, how: Reduction) -> np.n
     sums = np.add.reduceat(values, starts, axis=0, dtype=np.float64)
     if how == "mean":
         sums /= np.diff(starts, append=len(values))[:, None]
-    return sums.astype(values.dtype)
+    with np.errstate(over="ignore"):  # inf, which makers of data refuse
+        return sums.astype(values.dtype)
 
 
 def rows_both_ways(attr: np.ndarray | None, direction: bool) -> np.ndarray | None:
@@ -193,6 +196,30 @@ def rows_both_ways(attr: np.ndarray | None, direction: bool) -> np.ndarray | Non
     if not direction:
         return rows
     return np.column_stack([rows, np.repeat(np.array([1, 0], rows.dtype), len(attr))])
+
+
+def rows_inside(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    ids: np.ndarray,
+    new_id: np.ndarray,
+    inside: np.ndarray,
+    attr: Any,
+) -> Any:
+    """The features of the entries of which `count_inside` made the row pointers `inside`: mapped
+    as those of all entries are, a part at a time.
+    """
+    if not isinstance(attr, np.ndarray):
+        part = (indptr, indices, ids, new_id, int(inside[-1]))
+        return None if attr is None else attr[places_inside(*part)]
+    rows = room_for_part(attr, int(inside[-1]))
+    for first, stop in runs_of_rows(inside, ENTRIES_AT_A_TIME):
+        part = (indptr, indices, ids[first:stop], new_id, int(inside[stop] - inside[first]))
+        rows[inside[first] : inside[stop]] = attr[places_inside(*part)]
+        forget_pages(attr)
+        forget_pages(rows)
+    rows.flags.writeable = False
+    return rows
 
 
 def rows_with_loops(

@@ -54,6 +54,8 @@ edge_attention_forward(queries (N,K,A), keys (S,K,A), values (S,K,D), edges (E,B
 edge_attention_backward(grad (N,K,D), out, saved, slope, scale, rate, seed, needed, indptr, indices,
                         t_indptr, t_indices, t_edge_ids)
     -> grad_queries, grad_keys, grad_values, grad_edges, grad_to_keys, grad_to_values
+sigmoid_forward(x) -> 1 / (1 + exp(-x))
+sigmoid_backward(grad, out) -> grad * out * (1 - out)
 scale_heads_forward(heads (N,K,D), gates (N,K)) -> heads * gates, each head by its own number
 scale_heads_backward(grad (N,K,D), heads, gates) -> grad_heads (N,K,D), grad_gates (N,K)
 gru_update_forward(x_u, x_r, x_c, h_u, h_r, h_c, h (all (N,D)), slope) -> out (N,D), saved
@@ -62,8 +64,18 @@ gru_update_backward(grad (N,D), h_c, h, saved, slope)
     -> grads of x_u (and h_u), of x_r (and h_r), of x_c, of h_c, of h
 linear_forward(parts, weight (F,G), bias (G,), slope) -> leaky_relu(x @ weight + bias)
     parts: a tuple of (N,F_1), (N,F_2), ... which side by side are x (N,F); never copied together
-linear_backward(grad (N,G), out, parts, weight, slope, needed) -> grad_parts, grad_weight, grad_bias
+linear_backward(grad (N,G), out, parts, weight, slope, needed, totals=())
+    -> grad_parts, grad_weight, grad_bias
     needed: whether the gradient of each part is; if not, it is None, and its product is not made
+    totals: for each part, then weight and bias, an array that the gradient is added to and that is
+    returned, or None; () for None throughout
+linear_each_forward(x (N,F), weights, biases, slopes) -> outs, joined: tuples of up to four layers
+    that read one input; joined is what the way back needs
+linear_each_backward(grads, outs, x, weights, joined, slopes, needed, totals)
+    -> grads of x, of the weights, of the biases: tuples; those of x add up to its gradient, and may
+    be None. totals: as many, for x, the weights and the biases; see linear_backward
+join_columns(parts) -> (N, sum of F_p): a tuple of (N,F_1), (N,F_2), ... side by side
+split_columns(x (N,F), widths) -> a tuple of (N,F_p), as wide as `widths` say: its adjoint
 dropout(x, rate, seed): x / (1 - rate) where hash(seed, position) keeps it; its own gradient
 bce_with_logits(logits (N,C), targets (N,C) uint8) -> sum of losses (float64; on a CUDA device a
     0-d array, for reading the number would wait for it), grad of the sum
@@ -150,6 +162,15 @@ and source 2 have none.
 [[-4.0], [-4.0], [-15.0]]
 [[[0.0, 0.0]]]
 [[[10.5, 7.5]]]
+>>> out = kernels.sigmoid_forward(np.log([1.0, 3]))
+>>> show(out, kernels.sigmoid_backward(np.array([8.0, 16]), out))
+[0.5, 0.75]
+[2.0, 3.0]
+>>> both = kernels.join_columns((x, np.ones((3, 1))))
+>>> show(both, *kernels.split_columns(both, (1, 2)))
+[[1.0, 2.0, 1.0], [3.0, 4.0, 1.0], [5.0, 6.0, 1.0]]
+[[1.0], [3.0], [5.0]]
+[[2.0, 1.0], [4.0, 1.0], [6.0, 1.0]]
 >>> gates = np.array([[0.5], [1], [0]])
 >>> show(kernels.scale_heads_forward(values, gates))
 [[[0.5, 1.0]], [[3.0, 4.0]], [[0.0, 0.0]]]
@@ -173,6 +194,18 @@ and source 2 have none.
 [[-5.0], [-11.0], [-17.0]]
 [[123.0], [156.0], [33.0]]
 [33.0]
+>>> layers = (weight[:2], weight[1:]), (np.array([1.0]), np.array([0.0])), (1.0, 0.1)
+>>> outs, joined = kernels.linear_each_forward(x, *layers)
+>>> back = (outs, outs, x, layers[0], joined, layers[2], True, (None,) * 6)
+>>> grads = kernels.linear_each_backward(*back)
+>>> show(*outs, sum(part for part in grads[0] if part is not None), *grads[1], *grads[2])
+[[6.0], [12.0], [18.0]]
+[[0.0], [2.0], [4.0]]
+[[6.0, 12.0], [16.0, 22.0], [26.0, 32.0]]
+[[132.0], [168.0]]
+[[26.0], [32.0]]
+[36.0]
+[6.0]
 >>> show(kernels.matmul(x, weight[:2]))
 [[5.0], [11.0], [17.0]]
 >>> show(kernels.dropout(np.ones((2, 4)), 0.5, 7))

@@ -10,7 +10,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-from gaancore.array import Array, array_module, to_numpy
+from gaancore.array import Array, array_module, device_of, to_numpy
 from gaancore.errors import ShapeError
 
 # The axes of each array, by kernel and parameter, in the letters of the contract. N+1: one more
@@ -69,6 +69,12 @@ AXES = {
     "gru_update_backward": dict.fromkeys(("grad", "h_c", "h", "saved"), "N D"),
     "linear_forward": {"parts": "N +F", "weight": "F G", "bias": "G"},
     "linear_backward": {"grad": "N G", "out": "N G", "parts": "N +F", "weight": "F G"},
+    "sigmoid_forward": {"x": "..."},
+    "sigmoid_backward": dict.fromkeys(("grad", "out"), "..."),
+    "linear_each_forward": {"x": "N F"},
+    "linear_each_backward": {"x": "N F"},
+    "join_columns": {"parts": "N +F"},
+    "split_columns": {"x": "N F"},
     "dropout": {"x": "..."},
     "bce_with_logits": {"logits": "N C", "targets": "N C"},
     "softmax_cross_entropy": {"logits": "N C", "targets": "N"},
@@ -153,9 +159,9 @@ class _Call:
         if not hasattr(x, "dtype") or not hasattr(x, "flags"):
             self._fail(name, "an array", type(x).__name__)
         first = self.arrays[0][1]
-        here, there = (array_module(array).__name__ for array in (first, x))
+        here, there = device_of(first), device_of(x)
         if here != there:
-            self._fail(name, f"an array of {here}", f"one of {there}")
+            self._fail(name, f"an array on {here}", f"one on {there}")
         integers = self._integers(name)
         floats = first.dtype.name if first.dtype.name in ("float32", "float64") else "float32"
         wanted = integers[0] if integers else (floats,)
@@ -187,7 +193,7 @@ class _Call:
         if x.shape != expected:
             self._fail(name, f"{expected}", x.shape)
         for letter, total in self.sums.items():
-            if total != self.sizes[letter]:
+            if total != self.sizes.get(letter, total):
                 self._fail(name, f"parts of {self.sizes[letter]} columns", f"{total} columns")
 
     def _size(self, word: str, found: int) -> int:

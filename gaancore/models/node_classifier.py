@@ -1,22 +1,30 @@
 """Node classification: embed, two aggregators with dropout, a linear head (section 5.1)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from gaancore.array import Array, device_of
 from gaancore.graph.block import Block
 from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.embedding import Embedding
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
 from gaancore.ops import dropout, first_rows
 from gaancore.seeding import derive_seed
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
 MODELS = (*AGGREGATORS, "fnn")
+Inputs = Tensor | CSRMatrix  # the features that a model is given: the first layer takes both
 
 
 class NodeClassifier(Module):
     """logits = FC(h_L), h_{l+1} = dropout(aggregator_l(h_l)), h_0 = FC(dropout(features)).
+
+    learned   : h_0 is a learned row for each of `in_dim` nodes instead, whose one-hot rows are
+                given as features (see nn.Embedding).
 
     layers    : the aggregators, from the features to the seeds; their number is L.
     embed_dim : width of h_0.
@@ -42,9 +50,10 @@ class NodeClassifier(Module):
         out_dim: int,
         dropout: float,
         input_dropout: float = 0.0,
+        learned: bool = False,
         rng: np.random.Generator,
     ) -> None:
-        self.embed = Linear(in_dim, embed_dim, rng)
+        self.embed: Any = (Embedding if learned else Linear)(in_dim, embed_dim, rng)
         dims = [embed_dim] + [out_dim] * (len(layers) - 1)
         self.layers = [
             spec.make(dim, dim, out_dim, rng) for spec, dim in zip(layers, dims, strict=True)
@@ -66,14 +75,18 @@ class NodeClassifier(Module):
     def layer(self, number: int, h: Tensor, block: Block, seed: int | None = None) -> Tensor:
         """One aggregator and its dropout: (num_src, dim) -> (num_dst, out_dim)."""
         attention_seed = None if seed is None else derive_seed(seed, "attention", number)
-        h = self.layers[number](first_rows(h, count=block.num_dst), h, block, attention_seed)
+        x = h
+        if block.num_dst != block.num_src or device_of(h.data) == "cpu":
+            x = first_rows(h, count=block.num_dst)  # adds up gradients apart: other last digits
+        h = self.layers[number](x, h, block, attention_seed)
         if seed is None:
             return h
         return dropout(h, rate=self.dropout, seed=derive_seed(seed, "output", number))
 
-    def __call__(self, x: Tensor, blocks: Sequence[Block], seed: int | None = None) -> Tensor:
+    def __call__(self, x: Inputs, blocks: Sequence[Block], seed: int | None = None) -> Tensor:
         """x (num_src of the outermost block, in_dim) -> logits (num_dst of the last, classes).
 
+        x    : dense or sparse.
         seed : the step's dropout seed while training; None for no dropout.
         """
         h = self.embed(_dropped(x, self.input_dropout, seed))
@@ -109,21 +122,33 @@ class FeedForward(Module):
         self.head = Linear(hidden_dim, num_classes, rng)
         self.input_dropout = input_dropout
 
-    def __call__(self, x: Tensor, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
+    def __call__(self, x: Inputs, blocks: Sequence[Block] = (), seed: int | None = None) -> Tensor:
         """x (n, in_dim) -> logits (n, classes); there are no blocks.
 
         seed : the step's dropout seed while training; None for no dropout.
         """
         return self.head(self.up_to(self.num_layers, _dropped(x, self.input_dropout, seed)))
 
-    def up_to(self, layer: int, x: Tensor) -> Tensor:
+    def up_to(self, layer: int, x: Inputs) -> Tensor:
         """x (n, in_dim) -> the output (n, hidden_dim) of hidden layer 1 or 2."""
         h = self.embed(x)
         return h if layer == 1 else self.hidden(h)
 
 
-def _dropped(x: Tensor, rate: float, seed: int | None) -> Tensor:
+def given(x: Array | CSRMatrix) -> Inputs:
+    """Features as a model takes them: a dense array as a Tensor.
+
+    >>> given(np.ones((3, 2), np.float32)).shape
+    (3, 2)
+    """
+    return x if isinstance(x, CSRMatrix) else Tensor(x)
+
+
+def _dropped(x: Inputs, rate: float, seed: int | None) -> Inputs:
     """Features with some of them set to 0, if a rate and the seed of a step say so."""
     if seed is None or not rate:
         return x
-    return dropout(x, rate=rate, seed=derive_seed(seed, "input"))
+    key = derive_seed(seed, "input")
+    if isinstance(x, CSRMatrix):  # its zeros are 0 anyway
+        return x.with_values(dropout(Tensor(x.values), rate=rate, seed=key).data)
+    return dropout(x, rate=rate, seed=key)

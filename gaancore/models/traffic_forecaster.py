@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gaancore.array import Array, array_module
+from gaancore.array import Array, array_module, on_device_of
 from gaancore.graph.copies import GraphCopies
 from gaancore.models.node_classifier import FeedForward
 from gaancore.nn.aggregators import AggregatorSpec
@@ -76,6 +76,12 @@ class TrafficForecaster(Module):
         looked at in the steps j where truth[j] holds: the decoder is then given the truth of step j
         for the step after it. No truth: the model's own predictions throughout.
         """
+        with on_device_of(inputs):
+            return self._forecast(inputs, future, copies, truth)
+
+    def _forecast(
+        self, inputs: Array, future: Array, copies: GraphCopies, truth: Sequence[bool]
+    ) -> Tensor:
         num_copies = inputs.shape[1] // copies.num_nodes
         states = self._encode(inputs, copies, num_copies)
         block, decoder = copies.block(num_copies), [cell.ready() for cell in self.decoder]

@@ -8,6 +8,7 @@ from gaancore.nn.aggregators import (
     PairwiseSum,
     Pooling,
 )
+from gaancore.nn.embedding import Embedding
 from gaancore.nn.gate import PaperGate, ReleasedGate
 from gaancore.nn.graph_gru import GraphGRUCell
 from gaancore.nn.linear import Linear
@@ -17,6 +18,7 @@ __all__ = [
     "Aggregator",
     "AggregatorSpec",
     "Attention",
+    "Embedding",
     "GatedAttention",
     "GraphGRUCell",
     "Linear",

@@ -20,7 +20,7 @@ from gaancore.errors import expect_choice
 from gaancore.graph.block import Block
 from gaancore.nn.aggregator import Aggregator, MultiHead, flatten_heads, split_heads
 from gaancore.nn.gate import Gate, PaperGate, ReleasedGate
-from gaancore.nn.linear import SLOPE, Features, Linear
+from gaancore.nn.linear import SLOPE, Features, Linear, apply_each
 from gaancore.nn.observe import Seen, show
 from gaancore.ops import (
     divide_by_degree,
@@ -107,14 +107,23 @@ class Attention(MultiHead):
 
     def attend(self, x: Features, z: Tensor, block: Block, seed: int | None) -> Tensor:
         """What each head gathers, (num_dst, K, value_dim)."""
+        if self.edge_dim:
+            before, K = split_heads(self.value.before(z), self.num_heads), self.num_heads
+            edges = (block.edge_attr, self.key.projection(K), self.value.projection(K))
+            given = (self.queries(x), self.keys(z), before, *edges)
+            return edge_attention(*given, block=block, slope=SLOPE, **self.static(seed))
+        return self.attention(self.queries(x), self.keys(z), self.values(z), block, seed)
+
+    def attention(
+        self, queries: Tensor, keys: Tensor, values: Tensor, block: Block, seed: int | None
+    ) -> Tensor:
+        """What each head gathers from edges without features, (num_dst, K, value_dim)."""
+        return segment_attention(queries, keys, values, block=block, **self.static(seed))
+
+    def static(self, seed: int | None) -> dict[str, Any]:
+        """What attention is told beside its arrays."""
         rate = 0.0 if seed is None else self.attention_dropout
-        given, K = (self.queries(x), self.keys(z)), self.num_heads
-        static: dict[str, Any] = {"scale": self.scale, "dropout": rate, "seed": seed or 0}
-        if not self.edge_dim:
-            return segment_attention(*given, self.values(z), block=block, **static)
-        before = split_heads(self.value.before(z), K)
-        edges = (block.edge_attr, self.key.projection(K), self.value.projection(K))
-        return edge_attention(*given, before, *edges, block=block, slope=SLOPE, **static)
+        return {"scale": self.scale, "dropout": rate, "seed": seed or 0}
 
     def weights(self, x: Features, z: Tensor, block: Block) -> Tensor:
         """w_ij^k of every edge, (E, K), without dropout; `attend` has no need of them."""
@@ -147,7 +156,18 @@ class GatedAttention(Attention):
         self.gate: Gate = gate(*sizes, rng, spec.mean_in_gate, spec.edge_dim)
 
     def gather(self, x: Features, z: Tensor, block: Block, seed: int | None = None) -> Tensor:
-        heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
+        if self.edge_dim:
+            heads, gates = self.attend(x, z, block, seed), self.gate(x, z, block)
+        else:
+            layers = [self.gate.max_branch, self.value, self.key]
+            if x is z:
+                branch, *of_heads, queries = apply_each([*layers, self.query], z)
+            else:
+                queries = self.query(x)
+                branch, *of_heads = apply_each(layers, z)
+            values, keys, queries = (split_heads(y, self.num_heads) for y in (*of_heads, queries))
+            heads = self.attention(queries, keys, values, block, seed)
+            gates = self.gate(x, z, block, branch)
         show(Seen(self, x, z, block, gates))
         return flatten_heads(scale_heads(heads, gates))
 

@@ -29,19 +29,23 @@ class Gate(Module, ABC):
     mean: bool
     edge_dim: int
 
-    def __call__(self, x: Features, z: Tensor, block: Block) -> Tensor:
-        """x (N, x_dim), z (S, z_dim) -> (N, num_heads)."""
-        return sigmoid(self.logits(x, self.pooled(z, block)))
+    def __call__(
+        self, x: Features, z: Tensor, block: Block, branch: Tensor | None = None
+    ) -> Tensor:
+        """x (N, x_dim), z (S, z_dim) -> (N, num_heads). branch: FC_m(z), if that is there."""
+        return sigmoid(self.logits(x, self.pooled(z, block, branch)))
 
-    def pooled(self, z: Tensor, block: Block) -> list[Tensor]:
+    def pooled(self, z: Tensor, block: Block, branch: Tensor | None = None) -> list[Tensor]:
         """max_j FC_m(z_j), and mean_j z_j unless the gate leaves it out; z_j ++ e_ij for z_j where
         edges have features.
         """
         if not self.edge_dim:
-            largest = segment_max(self.max_branch(z), block=block)
+            if branch is None:
+                branch = self.max_branch(z)
+            largest = segment_max(branch, block=block)
             return [largest, segment_mean(z, block=block)] if self.mean else [largest]
-        e, branch = block.edge_attr, self.max_branch
-        largest = edge_max(branch(z), e, branch.edge_weight, block=block)
+        e, layer = block.edge_attr, self.max_branch
+        largest = edge_max(layer(z), e, layer.edge_weight, block=block)
         if not self.mean:
             return [largest]
         mean_of_edges = divide_by_degree(edge_total(e, block=block), block=block)

@@ -6,8 +6,10 @@ from typing import Self
 
 import numpy as np
 
+from gaancore.errors import ShapeError
 from gaancore.nn.module import Module, Parameter
-from gaancore.ops import beside, concat, linear, reshape
+from gaancore.ops import beside, concat, leaky_relu, linear, linear_each, reshape, sparse_matmul
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
 SLOPE = 0.1  # of the paper's activation h, a LeakyReLU
@@ -50,8 +52,14 @@ class Linear(Module):
             self.edge_weight: Tensor = Parameter(weight[in_dim:].copy(), lr_scale)
         self.slope = slope
 
-    def __call__(self, *parts: Features) -> Tensor:
-        """x (n, in_dim), or several whose widths add up to in_dim -> (n, out_dim)."""
+    def __call__(self, *parts: Features | CSRMatrix) -> Tensor:
+        """x (n, in_dim), or several whose widths add up to in_dim -> (n, out_dim).
+
+        A sparse x stands alone. Its zeros cost nothing, and no gradient reaches it.
+        """
+        if len(parts) == 1 and isinstance(x := parts[0], CSRMatrix):
+            out = sparse_matmul(x.values, self.weight, matrix=x) + self.bias
+            return out if self.slope == 1 else leaky_relu(out, slope=self.slope)
         flat = [tensor for part in parts for tensor in parts_of(part)]
         return linear(*flat, self.weight, self.bias, slope=self.slope)
 
@@ -77,6 +85,15 @@ class Linear(Module):
         return one
 
 
-def parts_of(x: Features) -> tuple[Tensor, ...]:
-    """What stands side by side in x, x itself if that is all."""
+def apply_each(layers: Sequence[Linear], x: Tensor) -> list[Tensor]:
+    """What each of up to four layers makes of one input, by `linear_each`."""
+    weights, biases = ([getattr(layer, name) for layer in layers] for name in ("weight", "bias"))
+    slopes = tuple(layer.slope for layer in layers)
+    return linear_each(*[x] * len(layers), *weights, *biases, slopes=slopes)
+
+
+def parts_of(x: Features | CSRMatrix) -> tuple[Tensor, ...]:
+    """What stands side by side in x, x itself if that is all. Raises ShapeError for a sparse x."""
+    if isinstance(x, CSRMatrix):
+        raise ShapeError("Linear: a sparse matrix stands beside nothing else; give it alone")
     return x if isinstance(x, tuple) else (x,)

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from gaancore.array import Array, device_of, to_device
+from gaancore.array import Array, device_of, on_device_of, to_device
+from gaancore.display import Shown, html_table
 from gaancore.errors import ShapeError
 from gaancore.tensor import Tensor
 
@@ -29,7 +30,10 @@ class Parameter(Tensor):
         return (self.lr_scale,)
 
 
-class Module:
+MOST_SHOWN = 60  # parameters in a notebook's table
+
+
+class Module(Shown):
     """Anything with parameters: attributes that are Parameters, Modules or lists of Modules.
 
     `copy.deepcopy` and `pickle` give a module with arrays and gradients of its own. `pickle` runs
@@ -62,6 +66,25 @@ class Module:
     def num_parameters(self) -> int:
         """How many numbers are learned (the paper's #Param)."""
         return sum(parameter.data.size for parameter in self.parameters())
+
+    def _shown(self) -> dict[str, Any]:
+        types = {str(parameter.dtype): None for parameter in self.parameters()}
+        return {
+            "num_parameters": self.num_parameters,
+            "arrays": len(self.parameters()),
+            "dtype": " and ".join(types) or None,
+        }
+
+    def _repr_html_(self) -> str:
+        """Each parameter by its name, with its shape and how many numbers it holds."""
+        named = list(self.named_parameters())
+        rows: list[tuple[Any, ...]] = [
+            (name, str(parameter.shape), parameter.data.size)
+            for name, parameter in named[:MOST_SHOWN]
+        ]
+        if left := [parameter for _, parameter in named[MOST_SHOWN:]]:
+            rows.append((f"{len(left)} more", "", sum(parameter.data.size for parameter in left)))
+        return html_table(repr(self), rows, ("parameter", "shape", "numbers"))
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
@@ -110,7 +133,8 @@ class Module:
                     f"load_state: {name}: expected {parameter.shape}, got {state[name].shape}"
                 )
         for name, parameter in mine.items():
-            parameter.data[...] = to_device(state[name], device_of(parameter.data))
+            with on_device_of(parameter.data):
+                parameter.data[...] = to_device(state[name], device_of(parameter.data))
 
 
 def _twin(value: Any) -> Any:

@@ -20,7 +20,7 @@ from gaancore.ops.elementwise import (
     subtract,
     tanh,
 )
-from gaancore.ops.linalg import linear, matmul
+from gaancore.ops.linalg import linear, linear_each, matmul, sparse_matmul
 from gaancore.ops.loss import (
     bce_with_logits,
     masked_absolute_error,
@@ -70,6 +70,7 @@ __all__ = [
     "gru_update",
     "leaky_relu",
     "linear",
+    "linear_each",
     "masked_absolute_error",
     "matmul",
     "multiply",
@@ -85,6 +86,7 @@ __all__ = [
     "soft_bce_with_logits",
     "soft_cross_entropy",
     "softmax_cross_entropy",
+    "sparse_matmul",
     "split_columns",
     "split_rows",
     "subtract",

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaancore.array import Array
-from gaancore.errors import SettingsError, ShapeError
+from gaancore.array import Array, device_of
+from gaancore.errors import DeviceError, SettingsError, ShapeError
 
 if TYPE_CHECKING:
     from gaancore.graph.block import Block
@@ -22,6 +22,27 @@ def expect_floats(op: str, **arguments: Array) -> None:
         first = first or x.dtype
         if x.dtype != first:
             raise ShapeError(f"{op}: {name}: expected {first} as the first argument, got {x.dtype}")
+
+
+def expect_one_device(op: str, arrays: list[Array], block: "Block | None") -> None:
+    """All where the first one is, but for NumPy's scalars, which live nowhere.
+
+    Raises DeviceError naming the argument that is elsewhere.
+    """
+    given = arrays if block is None else [*arrays, block.indptr]
+    for x in given:  # nearly always the answer, and the cheapest question
+        if type(x) is not np.ndarray:
+            break
+    else:
+        return
+    here = device_of(given[0])
+    for number, x in enumerate(given, 1):
+        if not isinstance(x, np.generic) and (there := device_of(x)) != here:
+            name = f"argument {number}" if number <= len(arrays) else "block"
+            raise DeviceError(
+                f"{op}: {name}: expected on {here} as the first argument, got on {there}; "
+                f"move it with to({here!r})"
+            )
 
 
 def expect_rate(op: str, name: str, rate: float) -> None:

@@ -19,7 +19,7 @@ from gaancore.ops.checks import (
     expect_sources,
 )
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Backward
 
 
 @primitive

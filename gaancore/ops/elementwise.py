@@ -7,7 +7,7 @@ from gaancore.array import Array, array_module
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_rate, expect_shape
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Backward
 
 
 def _sum_to(grad: Array, shape: tuple[int, ...]) -> Array:
@@ -109,11 +109,11 @@ def sigmoid(x: Array) -> tuple[Array, Backward]:
     array([0.5 , 0.75])
     """
     expect_floats("sigmoid", x=x)
-    half = x.dtype.type(0.5)
-    out = half * array_module(x).tanh(half * x) + half
+    kernels = kernels_for(x)
+    out = kernels.sigmoid_forward(x)
 
     def backward(grad: Array) -> tuple[Array]:
-        return (grad * out * (1 - out),)
+        return (kernels.sigmoid_backward(grad, out),)
 
     return out, backward
 

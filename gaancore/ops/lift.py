@@ -13,17 +13,21 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, ParamSpec
 
-from gaancore.array import Array
-from gaancore.tensor import Backward, Node, Tensor, c_order, recording
+from gaancore.array import Array, on_device_of
+from gaancore.ops.checks import expect_one_device
+from gaancore.tape import Adding, Backward, Node, c_order
+from gaancore.tensor import Tensor, recording
 
 P = ParamSpec("P")
-ListBackward = Callable[[list[Array | None]], tuple[Array | None, ...]]
+ListBackward = Callable[[list[Array | None]], tuple[Array | None, ...]] | Adding
 
 
-def primitive(function: Callable[P, tuple[Array, Backward]]) -> Callable[P, Tensor]:
+def primitive(function: Callable[P, tuple[Array, Backward | Adding]]) -> Callable[P, Tensor]:
     """Lift `function(*arrays, **static) -> (out, backward)` to Tensors.
 
     Positional arguments may be Tensors or arrays; only Tensors that require a gradient get one.
+    They and the block of an op live on one device, where the op allocates and launches: DeviceError
+    names one that does not.
 
     An op with a keyword `needed`, whose default is never used, is told for each argument whether
     its gradient will be used, such as a weight's, or not, such as that of the data. It may then
@@ -66,11 +70,13 @@ def _lift(function: Callable[..., Any], returns: Any) -> Callable[..., Any]:
 
     @wraps(function)
     def op(*args: Any, **static: Any) -> Any:
-        data = [c_order((a if isinstance(a, Tensor) else Tensor(a)).data) for a in args]
+        data = [(a if isinstance(a, Tensor) else Tensor(a)).data for a in args]
         inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
         if is_told:
             static["needed"] = tuple(node is not None for node in inputs)
-        out, backward = function(*data, **static)
+        expect_one_device(function.__name__, data, static.get("block"))
+        with on_device_of(data[0]):
+            out, backward = function(*map(c_order, data), **static)
         results = [Tensor(part) for part in out] if isinstance(out, list) else [Tensor(out)]
         if recording.get() and any(node is not None for node in inputs):
             if isinstance(out, list):
@@ -90,7 +96,7 @@ def _lift(function: Callable[..., Any], returns: Any) -> Callable[..., Any]:
     return op
 
 
-def _gather(node: Node, backward: Callable[..., Any], outs: list[Tensor]) -> None:
+def _gather(node: Node, backward: Any, outs: list[Tensor]) -> None:
     """Give each of an op's results a node that keeps its gradient until the turn of `node`."""
     grads: list[Array | None] = [None] * len(outs)
 
@@ -101,6 +107,9 @@ def _gather(node: Node, backward: Callable[..., Any], outs: list[Tensor]) -> Non
 
         return kept
 
-    node.backward = lambda _: backward(grads)
+    if isinstance(backward, Adding):
+        node.backward = Adding(lambda _, totals: backward.backward(grads, totals))
+    else:
+        node.backward = lambda _: backward(grads)
     for number, out in enumerate(outs):
         out._node = Node((node,), keep(number))

@@ -7,7 +7,13 @@ from gaancore.errors import ShapeError
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Backward
+
+
+def _mean(total: Array | float, count: int, dtype: np.dtype) -> Array:
+    """A sum of float64 as a mean of `dtype`, in one launch."""
+    xp = array_module(total)
+    return xp.divide(total, count, out=xp.empty((), dtype), casting="same_kind")
 
 
 @primitive
@@ -29,12 +35,12 @@ def bce_with_logits(logits: Array, targets: Array) -> tuple[Array, Backward]:
     if targets.dtype != np.uint8:
         raise ShapeError(f"bce_with_logits: targets: expected uint8, got {targets.dtype}")
     total, grad_total = kernels_for(logits).bce_with_logits(logits, targets)
-    xp, count = array_module(logits), max(1, logits.size)
+    count = max(1, logits.size)
 
     def backward(grad: Array) -> tuple[Array, None]:
         return grad_total * (grad / logits.dtype.type(count)), None
 
-    return xp.asarray(total / count, dtype=logits.dtype), backward
+    return _mean(total, count, logits.dtype), backward
 
 
 @primitive
@@ -70,7 +76,7 @@ def softmax_cross_entropy(logits: Array, targets: Array) -> tuple[Array, Backwar
     def backward(grad: Array) -> tuple[Array, None]:
         return grad_total * (grad / logits.dtype.type(count)), None
 
-    return xp.asarray(total / count, dtype=logits.dtype), backward
+    return _mean(total, count, logits.dtype), backward
 
 
 @primitive

@@ -4,7 +4,7 @@ from gaancore.array import Array
 from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Backward
 
 
 @primitive

@@ -15,7 +15,7 @@ from gaancore.ops.checks import (
     expect_sources,
 )
 from gaancore.ops.lift import primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Adding, Backward, own
 
 
 @primitive
@@ -124,7 +124,7 @@ def edge_dot(queries: Array, keys: Array, *, block: Block) -> tuple[Array, Backw
 
 
 @primitive
-def segment_mean(values: Array, *, block: Block) -> tuple[Array, Backward]:
+def segment_mean(values: Array, *, block: Block) -> tuple[Array, Adding]:
     """Mean over the neighbours (average pooling, GaAN section 4).
 
     out[i] = (1 / |N_i|) sum_{e in segment(i)} values[src(e)]
@@ -144,7 +144,7 @@ def segment_mean(values: Array, *, block: Block) -> tuple[Array, Backward]:
         t_indptr, t_indices, _ = block.transpose
         return (kernels.segment_mean_backward(grad, block.indptr, t_indptr, t_indices),)
 
-    return kernels.segment_mean_forward(values, block.indptr, block.indices), backward
+    return kernels.segment_mean_forward(values, block.indptr, block.indices), own(backward)
 
 
 @primitive

@@ -1,12 +1,15 @@
 """Ops that only move numbers: reshape, concatenate, take rows."""
 
+import math
+
 import numpy as np
 
 from gaancore.array import Array, array_module
 from gaancore.errors import ShapeError
+from gaancore.kernels import kernels_for
 from gaancore.ops.checks import expect_floats, expect_shape
 from gaancore.ops.lift import ListBackward, list_primitive, primitive
-from gaancore.tensor import Backward
+from gaancore.tape import Adding, Backward, Totals, c_order
 
 
 @primitive
@@ -39,16 +42,15 @@ def concat(*parts: Array) -> tuple[Array, Backward]:
     leading = parts[0].shape[:-1]
     for i, part in enumerate(parts):
         expect_shape("concat", f"part {i}", part, (*leading, "F"))
-    xp = array_module(parts[0])
-    stops = np.cumsum([part.shape[-1] for part in parts]).tolist()
+    kernels, rows = kernels_for(parts[0]), math.prod(leading)
+    widths = tuple(part.shape[-1] for part in parts)
 
     def backward(grad: Array) -> tuple[Array, ...]:
-        starts = [0, *stops[:-1]]
-        return tuple(
-            xp.ascontiguousarray(grad[..., a:b]) for a, b in zip(starts, stops, strict=True)
-        )
+        grads = kernels.split_columns(grad.reshape(rows, sum(widths)), widths)
+        return tuple(part.reshape(*leading, part.shape[1]) for part in grads)
 
-    return xp.concatenate(parts, axis=-1), backward
+    flat = tuple(part.reshape(rows, part.shape[-1]) for part in parts)
+    return kernels.join_columns(flat).reshape(*leading, sum(widths)), backward
 
 
 @primitive
@@ -71,6 +73,9 @@ def beside(*matrices: Array, own: slice) -> tuple[Array, Backward]:
     for g, matrix in enumerate(matrices):
         expect_shape("beside", f"matrix {g}", matrix, matrices[0].shape)
     (m, n), count, width = matrices[0].shape, len(matrices), own.stop - own.start
+    if not width:
+        kernels = kernels_for(matrices[0])
+        return kernels.join_columns(matrices), lambda g: kernels.split_columns(g, (n,) * count)
     xp, more = array_module(matrices[0]), (count - 1) * width
     places = [  # of the rows of a matrix in the result
         [
@@ -95,7 +100,7 @@ def beside(*matrices: Array, own: slice) -> tuple[Array, Backward]:
 
 
 @primitive
-def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
+def first_rows(x: Array, *, count: int) -> tuple[Array, Backward | Adding]:
     """x[:count]: a block's destinations, which come first among its sources.
 
     x : (n, ...). Returns (count, ...). Raises ShapeError if there are fewer rows.
@@ -109,12 +114,15 @@ def first_rows(x: Array, *, count: int) -> tuple[Array, Backward]:
         return x, lambda grad: (grad,)
     before = x.shape
 
-    def backward(grad: Array) -> tuple[Array]:
+    def backward(grad: Array, totals: Totals) -> tuple[Array]:
+        if (out := totals[0]) is not None:
+            out[:count] += grad
+            return (out,)
         out = array_module(grad).zeros(before, grad.dtype)
         out[:count] = grad
         return (out,)
 
-    return x[:count], backward
+    return x[:count], Adding(backward)
 
 
 @primitive
@@ -171,13 +179,13 @@ def split_columns(x: Array, *, count: int) -> tuple[list[Array], ListBackward]:
         raise ShapeError(
             f"split_columns: x: expected a multiple of {count} columns, got {x.shape[1]}"
         )
-    xp, width = array_module(x), x.shape[1] // count
-    parts = [xp.ascontiguousarray(x[:, i * width : (i + 1) * width]) for i in range(count)]
+    xp, kernels, width = array_module(x), kernels_for(x), x.shape[1] // count
+    parts = list(kernels.split_columns(x, (width,) * count))
     shape, dtype = parts[0].shape, x.dtype
 
     def backward(grads: list[Array | None]) -> tuple[Array]:
-        given = [xp.zeros(shape, dtype) if g is None else g for g in grads]
-        return (xp.concatenate(given, axis=1),)
+        given = tuple(xp.zeros(shape, dtype) if g is None else c_order(g) for g in grads)
+        return (kernels.join_columns(given),)
 
     return parts, backward
 

@@ -89,6 +89,11 @@ def make_table(
         rows_of(table, asked.task, asked.rows)
         expect_common(table, rows_of(table, asked.task), asked.layers)
     task, dataset = _task_and_data(asked, display)
+    if table == "edges" and not dataset.edge_names:
+        raise SettingsError(
+            f"{dataset.where}: the file of the roads gives no features of them, which table edges "
+            "is about; give one with distances or weights (graph)"
+        )
     facts = dataset.facts()
     expect_same_data(out, table, task.name, facts["checksum"])
     if not TABLES[table].trained:

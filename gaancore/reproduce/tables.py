@@ -46,6 +46,7 @@ TABLES = {
     "out-dim": Table("Test micro-F1 against output dimension", ("ppi",), GRAPHS, trained=True),
     "gates": Table("Gate values of nodes and heads", ("reddit", "ppi"), GRAPHS, trained=True),
     "traffic": Table("Errors of traffic forecasts", ("metr-la",), ("forecast",), trained=True),
+    "edges": Table("With features of roads and without", ("metr-la",), ("forecast",), trained=True),
     "params": Table("Parameter counts", ("ppi", "reddit")),
 }
 TRAINED = tuple(name for name, table in TABLES.items() if table.trained)

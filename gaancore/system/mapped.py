@@ -19,15 +19,16 @@ def forget_pages(array: np.ndarray) -> None:
 
 
 def room_for_part(array: np.ndarray, size: int) -> np.ndarray:
-    """An array for `size` of the entries of `array`, to be filled.
+    """An array for `size` of the entries, or rows, of `array`, to be filled.
 
     If `array` is memory-mapped, so is its part: in a temporary file without a name, which goes
     when the part does. Else it is in memory.
     """
+    shape = (size, *array.shape[1:])
     if not size or not _mapping(array):
-        return np.empty(size, array.dtype)
+        return np.empty(shape, array.dtype)
     with tempfile.TemporaryFile() as file:
-        return np.memmap(file, array.dtype, "w+", shape=(size,))
+        return np.memmap(file, array.dtype, "w+", shape=shape)
 
 
 def _mapping(array: np.ndarray) -> mmap.mmap | None:

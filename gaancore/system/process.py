@@ -7,8 +7,6 @@ import sys
 import warnings
 from pathlib import Path
 
-from gaancore.system import threads
-
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
 KEPT = 1 << 30
 
@@ -20,6 +18,8 @@ def prepare_process(num_threads: int) -> None:
     A training step asks for the same arrays again and again. By default glibc gives every large
     one back to the system, and each new one costs a page fault per 4 KB; kept, it costs nothing.
     """
+    from gaancore.system import threads  # with Numba, which takes half a second to import
+
     if num_threads:
         threads.set_num_threads(num_threads)
     threads.limit_blas()

@@ -3,16 +3,21 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gaancore import parallel
 from gaancore.errors import SettingsError
+from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
 from gaancore.tasks import Task, choose, task_named
+from gaancore.tasks.ranks import SHARES, expect_same_run, ranks_in_words
 from gaancore.training.choices import Layer, differences, with_changes
 from gaancore.training.run import Run
 from gaancore.training.run_folder import FolderTakenError, RunFolder
 from gaancore.training.same_data import expect_same_data, not_compared
+from gaancore.training.scalars import expect_tensorboard
 
 RUNS = Path("runs")
 
@@ -49,7 +54,9 @@ def begin(
     out: str | os.PathLike[str] | None = None,
     device: str = "auto",
     prefetch: int | None = None,
+    tensorboard: bool = False,
     layers: Sequence[Layer] = (),
+    team: Team | None = None,
 ) -> Begun:
     """A new run in a folder of its own.
 
@@ -57,11 +64,32 @@ def begin(
              else its built-in look-alike.
     task   : by default what fits the data (see `choose`); without data `ppi`.
     out    : folder, by default runs/TASK-MODEL-VARIANT-seedN, with a number where that is taken.
+    tensorboard : write the log for TensorBoard too, see `EventFile`.
     layers : settings asked for, weakest first.
-    Raises SettingsError, DataError.
+    team   : the ranks that train it together, by default those that a launcher has started.
+    Raises SettingsError, DataError; in all ranks what one of them finds.
     """
+    team = parallel.team() if team is None else team
+    with team.together():
+        return _begun(team, data, task, out, device, prefetch, tensorboard, layers)
+
+
+def _begun(
+    team: Team,
+    data: str | Path | Any,
+    task: str | None,
+    out: str | os.PathLike[str] | None,
+    device: str,
+    prefetch: int | None,
+    tensorboard: bool,
+    layers: Sequence[Layer],
+) -> Begun:
+    if tensorboard:  # before anything is read
+        expect_tensorboard()
     lines: list[str] = []
     named = frozenset(name for _, changes in layers for name in changes)
+    if team is not ALONE:
+        layers = [("", {"shares": SHARES}), *layers]
     if task is None and data is not None:
         chosen = choose(data, layers)
         what, dataset = chosen.task, chosen.dataset
@@ -75,15 +103,22 @@ def begin(
     if words is not None:
         lines.append(words)
     where = iter([user_path(out)]) if out else _free_names(settings)
-    run = what.run(settings, dataset, RunFolder(next(where)), device, prefetch)
-    while True:
-        try:
-            run.start(alone=not out)
-            return Begun(run, what, tuple(lines))
-        except FolderTakenError:
-            if out:
-                raise
-            run.folder = RunFolder(next(where))
+    folder_at = partial(RunFolder, tensorboard=tensorboard)
+    run = what.run(settings, dataset, folder_at(next(where)), device, prefetch, team)
+    expect_same_run(run)
+
+    def start() -> str:
+        while True:
+            try:
+                run.start(alone=not out)
+                return str(run.folder.path)
+            except FolderTakenError:
+                if out:
+                    raise
+                run.folder = folder_at(next(where))
+
+    run.folder = folder_at(Path(team.from_first(start)))
+    return Begun(run, what, (*lines, *ranks_in_words(run)))
 
 
 def _free_names(settings: Any) -> Iterator[Path]:
@@ -103,7 +138,9 @@ def resume(
     *,
     device: str = "auto",
     prefetch: int | None = None,
+    tensorboard: bool = False,
     layers: Sequence[Layer] = (),
+    team: Team | None = None,
 ) -> Begun:
     """The run in folder `path`, from its last saved step on, with the same bits as if it had never
     stopped.
@@ -111,11 +148,27 @@ def resume(
     data   : the run's data, if they have moved or came from memory.
     layers : settings that the user names again: they must be the run's, except for `epochs`, which
              may be another number.
+    tensorboard : write the log, from its beginning, for TensorBoard too.
+    team   : as in `begin`; any number of ranks goes on with the same bits.
     Raises SettingsError if a setting or the data differ, DataError if there is no run.
     """
-    folder = RunFolder(user_path(path))
-    what = task_named(folder.read_settings()["settings"]["task"])
-    settings, facts = what.stored(folder)
+    team = parallel.team() if team is None else team
+    with team.together():
+        folder = RunFolder(user_path(path), tensorboard=tensorboard)
+        return _resumed(team, folder, data, device, prefetch, layers)
+
+
+def _resumed(
+    team: Team,
+    folder: RunFolder,
+    data: str | Any,
+    device: str,
+    prefetch: int | None,
+    layers: Sequence[Layer],
+) -> Begun:
+    content = team.from_first(folder.read_settings)
+    what = task_named(content["settings"]["task"])
+    settings, facts = what.understood(folder, content)
     asked = with_changes(settings, *layers)
     if changed := differences(replace(settings, epochs=asked.epochs), asked):
         raise SettingsError(
@@ -124,19 +177,21 @@ def resume(
         )
     in_memory = data is not None and not isinstance(data, str | Path)
     dataset = data if in_memory else what.load_again(folder, settings, facts, data)
-    run = what.run(settings, dataset, folder, device, prefetch)
+    run = what.run(settings, dataset, folder, device, prefetch, team)
     expect_same_data(folder.path, facts, run.data_facts)
+    expect_same_run(run)
     run.resume()
     lines = []
-    if lost := folder.lost_lines(run.progress.best_step):
+    if lost := team.from_first(lambda: folder.lost_lines(run.progress.best_step)):
         lines.append(lost)
+    complete = team.from_first(folder.record_file.exists)
     if asked.epochs != settings.epochs:
         run.set_epochs(asked.epochs)
-    elif folder.record_file.exists():
+    elif complete:
         lines.append(_complete(run))
     if unknown := not_compared(facts):
         lines.append(f"note: {unknown}")
-    return Begun(run, what, tuple(lines))
+    return Begun(run, what, (*lines, *ranks_in_words(run)))
 
 
 def _complete(run: Run) -> str:

@@ -11,6 +11,7 @@ from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.paper import paper_data
 from gaancore.data.summary import summarize_nodes
 from gaancore.nn.module import Module
+from gaancore.parallel import ALONE, Team
 from gaancore.tasks.task import Task
 from gaancore.trained.nodes import NodeRun
 from gaancore.training.choices import Layer
@@ -77,6 +78,14 @@ class NodeTask(Task):
         every = settings.validate_every if settings.validate_every >= 0 else 0
         return replace(super().shortened(settings), validate_every=every)
 
+    def settled(
+        self, dataset: NodeDataset, *layers: Layer, named: frozenset[str]
+    ) -> tuple[NodeSettings, str | None]:
+        """As of every task; features that are learned ask for some settings unless told others."""
+        if dataset.learned:
+            layers = (("learned features", {"transductive": True, "normalize": "none"}), *layers)
+        return super().settled(dataset, *layers, named=named)
+
     def summarize(self, dataset: NodeDataset) -> dict[str, Any]:
         return summarize_nodes(dataset)
 
@@ -84,9 +93,15 @@ class NodeTask(Task):
         return settings
 
     def run(
-        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int | None
+        self,
+        settings: Any,
+        dataset: Any,
+        folder: RunFolder,
+        device: str,
+        prefetch: int | None,
+        team: Team = ALONE,
     ) -> ClassifierRun:
-        return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch)
+        return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch, team=team)
 
     def opened(self, folder: RunFolder, device: str) -> NodeRun:
         s, facts = self.stored(folder)

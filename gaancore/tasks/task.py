@@ -11,10 +11,12 @@ from gaancore.data import find_dataset
 from gaancore.data.paper import NAMES, is_whole
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn.module import Module
+from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
 from gaancore.trained.nodes import NodeRun
 from gaancore.trained.traffic import TrafficRun
 from gaancore.training.choices import Layer, with_changes
+from gaancore.training.record import SettingsFile
 from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
 
@@ -81,9 +83,15 @@ class Task(ABC):
 
     @abstractmethod
     def run(
-        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int | None
+        self,
+        settings: Any,
+        dataset: Any,
+        folder: RunFolder,
+        device: str,
+        prefetch: int | None,
+        team: Team = ALONE,
     ) -> Run:
-        """A run that is about to begin, or to be resumed."""
+        """A run that is about to begin, or to be resumed, on the ranks of a team."""
 
     @abstractmethod
     def opened(self, folder: RunFolder, device: str) -> NodeRun | TrafficRun:
@@ -156,7 +164,10 @@ class Task(ABC):
 
     def stored(self, folder: RunFolder) -> tuple[Any, Any]:
         """The settings, and the facts of the data, of the run in `folder`."""
-        content = folder.read_settings()
+        return self.understood(folder, folder.read_settings())
+
+    def understood(self, folder: RunFolder, content: SettingsFile) -> tuple[Any, Any]:
+        """The same of what was read there."""
         try:
             settings = with_changes(self.settings(), ("settings", content["settings"]))
         except ValueError as error:

@@ -11,6 +11,7 @@ from gaancore.data.traffic.batches import WIDTHS
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.data.traffic.roads import with_correlated
 from gaancore.nn.module import Module
+from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
 from gaancore.tasks.task import Task
 from gaancore.trained.traffic import TrafficRun
@@ -82,9 +83,15 @@ class TrafficTask(Task):
         return with_known_features(settings, dataset)
 
     def run(
-        self, settings: Any, dataset: Any, folder: RunFolder, device: str, prefetch: int | None
+        self,
+        settings: Any,
+        dataset: Any,
+        folder: RunFolder,
+        device: str,
+        prefetch: int | None,
+        team: Team = ALONE,
     ) -> ForecastRun:
-        return ForecastRun(settings, dataset, folder, device)
+        return ForecastRun(settings, dataset, folder, device, team=team)
 
     def opened(self, folder: RunFolder, device: str) -> TrafficRun:
         s, facts = self.stored(folder)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION, NodeDataset
-from gaancore.data.nodes.features import far_from_training
+from gaancore.data.nodes.features.far import far_from_training
 from gaancore.data.nodes.inputs import NodeInputs, match_categories
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
@@ -100,13 +100,15 @@ def _parts(split: np.ndarray) -> dict[str, np.ndarray]:
 def told_of_features(
     inputs: NodeInputs, classifier: Classifier, facts: Mapping[str, Any]
 ) -> NodeInputs:
-    """`inputs` with the run's categories; notes say so if features can only be joined by their
-    position, if they are far from those of the training nodes, and if they belong to one graph.
+    """`inputs` with the run's categories; notes say so if features, of nodes or of edges, can only
+    be joined by their position, if they are far from those of training, and if those of nodes
+    belong to one graph.
 
     facts : what the run wrote down about its data.
     """
     known = facts.get("feature_names")
-    inputs = match_categories(inputs, known)
+    of_edges = facts.get("edge_names") if classifier.edges else None
+    inputs = match_categories(inputs, known, of_edges)
     notes = [joined_by_position(known, inputs.feature_names)]
     if classifier.settings.features == "spectral":
         notes.append(
@@ -117,6 +119,12 @@ def told_of_features(
     if inputs.features.shape[1] == mean.size:
         far = far_from_training(inputs.features, mean, scale, inputs.feature_names)
         notes.append(far and f"warning: {far}; do they have the same units?")
+    rows = inputs.graph.edge_attr
+    if classifier.edges and rows is not None and rows.shape[1] == classifier.edges[0].size:
+        line = joined_by_position(of_edges, inputs.edge_names)
+        notes.append(line and f"of edges: {line}")
+        far = far_from_training(rows, *classifier.edges, inputs.edge_names)
+        notes.append(far and f"warning: of edges: {far}; do they have the same units?")
     return replace(inputs, notes=(*inputs.notes, *filter(None, notes)))
 
 

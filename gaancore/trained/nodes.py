@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from types import ModuleType
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
 from gaancore.trained.predictions import Predictions, predictions_of
 from gaancore.trained.scores import scores_of
 from gaancore.training.choices import with_changes
+from gaancore.training.nodes import words
 from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
 from gaancore.training.nodes.heads.of_test import look_at_heads
 from gaancore.training.nodes.predict import Classifier, load_classifier
@@ -46,6 +48,7 @@ class NodeRun(OpenedRun):
     """
 
     kind_of_data = NodeDataset
+    words: ClassVar[ModuleType] = words
 
     @cached_property
     def classifier(self) -> Classifier:
@@ -207,10 +210,13 @@ class NodeRun(OpenedRun):
         labelled = labelled_nodes(data, settings, self._nan_elsewhere)
         where = labelled.dataset.path or "data"
         inputs = self._told(inputs_of(labelled.dataset))
-        d, names = labelled.dataset, inputs.feature_names
-        labelled = replace(
-            labelled, dataset=replace(d, features=inputs.features, feature_names=names)
-        )
+        matched: dict[str, Any] = {
+            "graph": inputs.graph,
+            "features": inputs.features,
+            "feature_names": inputs.feature_names,
+            "edge_names": inputs.edge_names,
+        }
+        labelled = replace(labelled, dataset=replace(labelled.dataset, **matched))
         self.classifier.features(inputs), self.classifier.graph(inputs)  # refuse other ones
         facts: Any = self.facts
         known = facts.get("class_names") or map(str, range(facts["num_classes"]))

@@ -4,10 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 from gaancore.array import resolve_device
+from gaancore.display import Shown
 from gaancore.errors import DataError
+from gaancore.report import NODES, write
 from gaancore.system.disk import read_json
 from gaancore.training.record import DataFacts, LogLine, Record
 from gaancore.training.run_folder import REMEDY, RunFolder
@@ -26,7 +29,7 @@ class Scored(dict[str, Any]):
     kind: str | None = None
 
 
-class OpenedRun(ABC):
+class OpenedRun(Shown, ABC):
     """A run in its folder, finished or not, with its best weights so far.
 
     path     : the folder. settings: the run's, frozen. facts: what it wrote down about its data.
@@ -36,6 +39,7 @@ class OpenedRun(ABC):
     """
 
     kind_of_data: ClassVar[type]
+    words: ClassVar[ModuleType]  # how its scores are spoken of
 
     def __init__(
         self,
@@ -106,6 +110,37 @@ class OpenedRun(ABC):
     def plot(self, folder: str | Path | None = None, *, data: Any = None) -> list[Path]:
         """Draw the run; returns the files, by default in `plots` in the run's folder."""
 
-    def __repr__(self) -> str:
+    def report(self, path: str | Path, *, nodes: int = NODES, seed: int = 0) -> Path:
+        """Write one HTML page about what the run has learned; see `gaancore.report.write`."""
+        return write(self, path, nodes=nodes, seed=seed)
+
+    def _shown(self) -> dict[str, Any]:
         s = self.settings
-        return f"{type(self).__name__}({str(self.path)!r}: {s.model}, task {s.task}, seed {s.seed})"
+        origin = "built in" if self.facts["kind"] == "synthetic" else "from memory"
+        return {
+            "path": str(self.path),
+            "task": s.task,
+            "model": s.model,
+            "variant": s.variant,
+            "seed": s.seed,
+            "device": self.device,
+            "data": self.facts["path"] or origin,
+            **self._outcome(),
+        }
+
+    def _outcome(self) -> dict[str, Any]:
+        """What came out; a run that has not finished, or is damaged, can be looked at too."""
+        file = self.folder.record_file
+        if not file.exists():
+            return {"result": "not finished"}
+        try:
+            record = self.record
+            return {
+                "result": self.words.result(record),
+                "best_epoch": record["best_epoch"],
+                "epochs": record["epochs"],
+                "num_parameters": record["num_parameters"],
+                "seconds": record["seconds"],
+            }
+        except (AttributeError, KeyError, TypeError, ValueError):  # DataError is a ValueError
+            return {"result": f"{file.name} is damaged"}

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from types import ModuleType
+from typing import Any, ClassVar, get_args
 
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.data.traffic.find import roads_near
@@ -13,6 +14,7 @@ from gaancore.system.paths import user_path
 from gaancore.trained.forecasts import Forecast, Forecasts, on_others, on_shared, sorted_out
 from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
 from gaancore.training.same_data import data_differences
+from gaancore.training.traffic import words
 from gaancore.training.traffic.forecaster import SpeedForecaster, load_forecaster
 from gaancore.training.traffic.latest import (
     STANDS_IN,
@@ -40,6 +42,7 @@ class TrafficRun(OpenedRun):
     """
 
     kind_of_data = TrafficDataset
+    words: ClassVar[ModuleType] = words
 
     @cached_property
     def forecaster(self) -> SpeedForecaster:

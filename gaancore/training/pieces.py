@@ -4,26 +4,29 @@ A METR-LA step then takes 1.1 GB on two threads, and 2.8 GB in pieces of 4,096 r
 same (bench/why.py shows both). Pieces do not depend on the number of threads, and their gradients
 are added up in order: the same bits for any number of threads.
 
-A CUDA device takes one piece after the other. Only its memory asks for them, so they are larger.
+A CUDA device takes one piece after the other. Only its memory asks for them, so a piece is as large
+as its memory allows: the same for every run on one device.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gaancore.array import Array
+from gaancore.array import Array, memory_of
 from gaancore.nn.module import Module
 from gaancore.system import threads
 
 # Of a piece, at most (but at least one sequence): fewer cost time in Python, more memory
 ROWS = 640
-ROWS_ON_CUDA = 4096  # about 2.4 GB of GaAN, going by what a row takes on a CPU; untried on a GPU
+ROW_BYTES = 600_000  # of GaAN on METR-LA, going by what a row takes on a CPU; untried on a GPU
+SHARE = 0.75  # of a device's memory that a piece may take
 WHOLE = None  # the only piece of a batch that is not cut: its kernels use all threads
 
 
-def pieces(count: int, rows: int, device: str = "cpu") -> list[slice]:
-    """`count` sequences of `rows` nodes each, cut into pieces."""
-    size = max(1, (ROWS if device == "cpu" else ROWS_ON_CUDA) // rows)
-    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
+def pieces(count: int, rows: int, device: str = "cpu", first: int = 0) -> list[slice]:
+    """`count` sequences of `rows` nodes each, numbered from `first`, cut into pieces."""
+    most = ROWS if device == "cpu" else int(SHARE * memory_of(device)[1] / ROW_BYTES)
+    size, stop = max(1, most // rows), first + count
+    return [slice(a, min(a + size, stop)) for a in range(first, stop, size)]
 
 
 def share_pieces(work: Callable[[int, int], None], count: int, device: str = "cpu") -> None:

@@ -1,8 +1,12 @@
 """How far a run is, what it reports, and how it is asked to stop."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from gaancore.errors import TrainingError
 
 
 @dataclass
@@ -18,6 +22,20 @@ class Progress:
     edges: int = 0
     training_seconds: float = 0.0
 
+    def count_seconds(self, training: float) -> None:
+        self.training_seconds += training
+        self.seconds += training
+
+    def count_loss(self, loss: float, targets: int) -> None:
+        """Take in a step's mean loss: each target weighs the same, in short batches too."""
+        self.empty_steps += not targets
+        self.loss_sum += loss * targets
+        self.loss_count += targets
+
+    def share_of_training(self, seconds: float) -> float:
+        """How much of the time of training that was."""
+        return round(seconds / max(self.training_seconds, 1e-9), 4)
+
 
 @dataclass
 class Watcher:
@@ -26,6 +44,32 @@ class Watcher:
     on_step: Callable[[dict[str, Any]], None] = lambda facts: None
     on_validation: Callable[[dict[str, Any]], None] = lambda line: None
     stop_requested: Callable[[], bool] = lambda: False
+
+
+class Taken(NamedTuple):
+    """A step whose work a device has: what is found in it may be known later.
+
+    where   : its place in the run. step, epoch: counted from 1.
+    found   : what gives the mean loss. norm: what gives that of the gradient.
+    targets : how many they are over. Without any there is nothing to learn from.
+    """
+
+    where: str
+    step: int
+    epoch: int
+    found: Callable[[], float]
+    norm: Callable[[], float]
+    targets: int
+
+    def loss(self) -> float:
+        """The mean loss; waits for the device. Raises TrainingError if it, or a gradient, is not
+        finite.
+        """
+        loss = self.found()
+        self.norm()
+        if not math.isfinite(loss):
+            raise TrainingError(f"the loss is {loss}; lower the learning rate")
+        return loss
 
 
 class Validation(NamedTuple):
@@ -56,3 +100,12 @@ def doubts_of_log(log: Sequence[Mapping[str, Any]]) -> list[str]:
 
 class RunInterrupt(Exception):  # noqa: N818 (asked for, not an error)
     """The caller asked to stop; the state is saved and the run can be resumed."""
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Begin a TrainingError from inside with the place in the run."""
+    try:
+        yield
+    except TrainingError as error:
+        raise TrainingError(f"{where}: {error}") from None

@@ -6,7 +6,11 @@ read like version 1's, which differs by this key, by `waiting_share` in the log 
 `majority`, and by `loss`, which was a mean over steps.
 """
 
+from dataclasses import asdict
 from typing import Any, NotRequired, TypedDict
+
+from gaancore.system.process import peak_rss_mb
+from gaancore.system.versions import versions
 
 SCHEMA = 1
 
@@ -40,6 +44,7 @@ class LogLine(TypedDict):
     lr: float
     best: bool
     waiting_share: float  # of the training time, waiting for batches
+    exchange_share: NotRequired[float]  # of it, adding gradients of ranks and waiting for them
     edges_per_second: int
     seconds: float
     rss_mb: float
@@ -70,3 +75,33 @@ class Record(TypedDict):
     baselines: dict[str, Any]  # guesses by name; of nodes, on test nodes if there are any
     baselines_notes: NotRequired[list[str]]  # of nodes: what was left out
     inputs_read: NotRequired[dict[str, float]]  # of forecasts: `share` and `empty`
+
+
+def made_record(run: Any, validation: dict[str, Any], outcome: dict[str, Any]) -> Record:
+    """The record of a Run that has come to its end, with its best weights in place.
+
+    validation : their scores. outcome: what the task says of them.
+    """
+    s, p = run.settings, run.progress
+    record: Any = {
+        "schema": SCHEMA,
+        "task": s.task,
+        "model": s.model,
+        "variant": s.variant,
+        "seed": s.seed,
+        "device": run.device,
+        "num_parameters": run.model.num_parameters,
+        "data": run.data_facts,
+        "epochs": round(p.step / run.steps_per_epoch, 2),
+        "steps": p.step,
+        "best_epoch": round(p.best_step / run.steps_per_epoch, 2),
+        "best_step": p.best_step,
+        "stopped_early": run.schedule.stopped,
+        "validation": validation,
+        **outcome,
+        "seconds": round(p.seconds, 3),
+        "peak_rss_mb": peak_rss_mb(),
+        "settings": asdict(s),
+        "versions": versions(),
+    }
+    return record

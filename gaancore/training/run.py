@@ -4,20 +4,19 @@ Everything random is drawn from (run seed, purpose, epoch, step), so the state o
 weights, Adam's moments and a few numbers; a run that is killed and resumed ends with the same bits.
 """
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
 from gaancore.array import Array
-from gaancore.errors import SettingsError, TrainingError
-from gaancore.optim import Adam, PlateauSchedule, clip_grad_norm
+from gaancore.errors import SettingsError
+from gaancore.optim import Adam, PlateauSchedule
+from gaancore.parallel import Shares
 from gaancore.system.disk import write_json
-from gaancore.system.process import peak_rss_mb, rss_mb
-from gaancore.system.versions import versions
+from gaancore.system.process import rss_mb
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import (
     Groups,
@@ -25,11 +24,11 @@ from gaancore.training.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from gaancore.training.pieces import Gradients
 from gaancore.training.prefetch import Fetch
-from gaancore.training.progress import Progress, RunInterrupt, Validation, Watcher
-from gaancore.training.record import SCHEMA, Record
+from gaancore.training.progress import Progress, RunInterrupt, Taken, Validation, Watcher, naming
+from gaancore.training.record import Record, made_record
 from gaancore.training.run_folder import RunFolder, remembered
+from gaancore.training.step import Step, StepGradients, expect_same_weights
 
 
 class Run(ABC):
@@ -42,6 +41,8 @@ class Run(ABC):
     data_facts      : what settings.json says of the data (see a dataset's `facts`).
     steps_per_epoch : batches that make an epoch.
     schedule        : takes the validation scores in.
+    shares          : what each step is cut into. Its ranks do the same here, each with its own
+                      shares of the data; rank 0 alone writes to the folder.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Run(ABC):
         data_facts: dict[str, Any],
         steps_per_epoch: int,
         schedule: PlateauSchedule,
+        shares: Shares,
     ) -> None:
         self.settings = settings
         self.folder = folder
@@ -63,17 +65,20 @@ class Run(ABC):
         self.steps_per_epoch = steps_per_epoch
         self.schedule = schedule
         self.optimizer = Adam(model.named_parameters(), settings.lr)
-        self.gradients = Gradients(model, device)
+        self.shares = shares
+        self.team = shares.team
+        self.gradients = StepGradients(model, device, shares)
         self.progress = Progress()
         self.watcher = Watcher()
+        self._waiting: list[Taken] = []  # steps of which nothing is noted yet
 
     dataset: Any  # what is learned from
     notes: tuple[str, ...] = ()  # what the user should know before it begins, a line each
 
     @abstractmethod
-    def fetch(self) -> Fetch[Any]:
-        """The batches from the present step on. A batch has `parts`, what it is cut into (WHOLE
-        alone, or pieces); `count`, the targets it is about; and `edges`, those it goes over.
+    def fetch(self) -> Fetch[Step]:
+        """This rank's part of each step from the present one on. A batch of a step has `parts`,
+        what it is cut into (WHOLE alone, or pieces), and `edges`, those it goes over.
         """
 
     @abstractmethod
@@ -81,8 +86,8 @@ class Run(ABC):
         """What `model` (this run's, or a twin of it) makes of one part of a batch."""
 
     @abstractmethod
-    def loss(self, outputs: Tensor, batch: Any, part: Any) -> Tensor:
-        """The share of that part in the loss of the batch."""
+    def loss(self, outputs: Tensor, batch: Any, part: Any, count: int) -> Tensor:
+        """What that part adds to the loss of a step over `count` targets."""
 
     @abstractmethod
     def validate(self) -> Validation:
@@ -108,58 +113,72 @@ class Run(ABC):
 
         Raises RunInterrupt, with everything saved, when the watcher asks for it; TrainingError
         (naming the epoch and step) when a gradient or output is not finite; SettingsError if
-        another process trains in the folder.
+        another process trains in the folder. All ranks raise what one of them does.
         """
-        with self.folder.held(), self.fetch() as batches:
+        with self._held(), self.fetch() as batches:
             while not self._finished():
                 clock = time.perf_counter()
-                epoch, step = divmod(self.progress.step, self.steps_per_epoch)
-                with _naming(f"epoch {epoch + 1}, step {step + 1} of {self.steps_per_epoch}"):
-                    loss, count = self._step(batches)
-                self._account(epoch, loss, count, time.perf_counter() - clock)
+                self._account(self._step(batches))
+                self.progress.count_seconds(time.perf_counter() - clock)
                 if self._validation_is_due():
+                    self._note()
                     self._validate(batches)
-                if self.watcher.stop_requested() and not self._finished():
-                    self._save_last()
+                if self.team.any(self.watcher.stop_requested()) and not self._finished():
+                    self._note()
+                    self.team.from_first(self._save_last)
                     raise RunInterrupt
             return self._write_record()
 
-    def _step(self, batches: Fetch[Any]) -> tuple[float, int]:
-        """Fetch, forward, loss, backward, clip, step; returns the mean loss and the number of
-        targets that it is over. Without targets there is nothing to learn from: 0 and 0.
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Inside, this run alone writes to the folder (see RunFolder.held)."""
+        with ExitStack() as stack:
+            self.team.from_first(lambda: stack.enter_context(self.folder.held()))
+            yield
+
+    def _step(self, batches: Fetch[Step]) -> Taken:
+        """Fetch, forward, loss, backward, clip, step. A GPU is not waited for; a CPU raises
+        TrainingError before it moves a weight.
         """
-        self.optimizer.lr = self.rate()
-        batch = next(batches)
-        self.progress.edges += batch.edges
-        if not batch.count:
-            return 0.0, 0
-
-        def learn(model: Any, part: Any) -> Array:
-            outputs = self.forward(model, batch, part)
-            loss = self.loss(outputs, batch, part)
-            loss.backward()
-            return loss.data
-
-        self.model.zero_grad()
-        losses = self.gradients.of(learn, batch.parts)
-        batches.prepare()
-        loss = sum(float(part) for part in losses)  # a GPU is waited for here
-        clip_grad_norm(self.model.named_parameters(), self.settings.clip_norm)
-        if not math.isfinite(loss):
-            raise TrainingError(f"the loss is {loss}; lower the learning rate")
-        self.optimizer.step()
-        return loss, batch.count
-
-    def _account(self, epoch: int, loss: float, count: int, seconds: float) -> None:
-        """Note what a step did."""
         p = self.progress
-        p.step += 1
-        p.training_seconds += seconds
-        p.seconds += seconds
-        p.empty_steps += not count
-        p.loss_sum += loss * count  # each target weighs the same, in short batches too
-        p.loss_count += count
-        self.watcher.on_step({"step": p.step, "epoch": epoch + 1, "loss": loss})
+        epoch, number = divmod(p.step, self.steps_per_epoch)
+        where = f"epoch {epoch + 1}, step {number + 1} of {self.steps_per_epoch}"
+        self.optimizer.lr = self.rate()
+        with naming(where), self.team.together():
+            step = next(batches)
+
+            def learn(batch: Any, model: Any, part: Any) -> Array:
+                outputs = self.forward(model, batch, part)
+                loss = self.loss(outputs, batch, part, step.count)
+                loss.backward()
+                return loss.data
+
+            loss, edges = self.gradients.of(learn, step, batches.prepare)
+            p.edges += edges
+            if not step.count:
+                return Taken(where, p.step + 1, epoch + 1, lambda: 0.0, lambda: 0.0, 0)
+            norm = self.optimizer.clip(self.settings.clip_norm)
+            taken = Taken(where, p.step + 1, epoch + 1, loss, norm, step.count)
+            if self.device == "cpu":
+                taken.loss()
+            self.optimizer.step()
+        return taken
+
+    def _account(self, taken: Taken) -> None:
+        """Count a step, and note what it did: on a GPU one step late, while it is at the next."""
+        self.progress.step += 1
+        self._waiting.append(taken)
+        self._note(all_but=int(self.device != "cpu"))
+
+    def _note(self, all_but: int = 0) -> None:
+        """Wait for the steps that are not noted yet."""
+        p = self.progress
+        while len(self._waiting) > all_but:
+            taken = self._waiting.pop(0)
+            with naming(taken.where):
+                loss = taken.loss()
+            p.count_loss(loss, taken.targets)
+            self.watcher.on_step({"step": taken.step, "epoch": taken.epoch, "loss": loss})
 
     def start(self, *, alone: bool = False) -> None:
         """Make the folder of a new run; `alone`: one that was not there."""
@@ -167,10 +186,10 @@ class Run(ABC):
 
     def resume(self) -> None:
         """Go back to the last saved step; a run that never saved one starts over."""
-        with self.folder.held():
-            if self.folder.last.exists():
-                self._load_last()
-            self.folder.rewind(self.progress.step)
+        with self._held():
+            if saved := self.team.from_first(self._read_last):
+                self._load_last(*saved)
+            self.team.from_first(lambda: self.folder.rewind(self.progress.step))
 
     def set_epochs(self, epochs: int) -> None:
         """Let a resumed run end after so many epochs (0: by early stopping alone).
@@ -188,10 +207,12 @@ class Run(ABC):
         if 0 < epochs < done:
             raise SettingsError(f"{where}: {done:g} are done, so it cannot end after {epochs}")
         self.settings = replace(self.settings, epochs=epochs)
-        self.folder.set_epochs(epochs)
+        self.team.from_first(lambda: self.folder.set_epochs(epochs))
 
-    def _load_last(self) -> None:
-        groups, facts = load_checkpoint(self.folder.last)
+    def _read_last(self) -> tuple[Groups, dict[str, Any]] | None:
+        return load_checkpoint(self.folder.last) if self.folder.last.exists() else None
+
+    def _load_last(self, groups: Groups, facts: dict[str, Any]) -> None:
         with belongs_to_the_run(self.folder.last):
             self.model.load_state(groups["model"])
             self.optimizer.load_state(groups["adam"])
@@ -217,7 +238,8 @@ class Run(ABC):
     def _validate(self, batches: Fetch[Any]) -> None:
         clock = time.perf_counter()
         p = self.progress
-        with _naming(f"validation after step {p.step}"):
+        with naming(f"validation after step {p.step}"), self.team.together():
+            expect_same_weights(self.model, self.team)
             found = self.validate()
         best = self.schedule.update(found.score) or not p.best_step
         p.seconds += time.perf_counter() - clock
@@ -229,22 +251,29 @@ class Run(ABC):
             "lr": self.optimizer.lr,
             "best": best,
             **found.logged,
-            "waiting_share": round(batches.waited / max(p.training_seconds, 1e-9), 4),
+            "waiting_share": p.share_of_training(batches.waited),
             "edges_per_second": round(p.edges / max(p.training_seconds, 1e-9)),
             "seconds": round(p.seconds, 3),
             "rss_mb": rss_mb(),
         }
+        if self.team.size > 1:
+            line["exchange_share"] = p.share_of_training(self.gradients.exchanged)
         p.loss_sum, p.loss_count, p.edges, p.training_seconds = 0.0, 0, 0, 0.0
-        batches.waited = 0.0
+        self.gradients.exchanged = batches.waited = 0.0
         if best:
             p.best_step = p.step
+        self.team.from_first(lambda: self._save(line))
+        self.watcher.on_validation(line)
+
+    def _save(self, line: dict[str, Any]) -> None:
+        """Write down a validation, and where the run stands."""
+        if line["best"]:
             groups = {"model": self.model.state(), **self.kept_with_best()}
-            facts = {"step": p.step, "validation": found.scores}
+            facts = {"step": line["step"], "validation": line["validation"]}
             facts["settings"] = remembered(self.settings)
             save_checkpoint(self.folder.best, groups, facts)
         self.folder.append_log(line)
         self._save_last()
-        self.watcher.on_validation(line)
 
     def _save_last(self) -> None:
         groups = {"model": self.model.state(), "adam": self.optimizer.state()}
@@ -258,43 +287,14 @@ class Run(ABC):
 
     def load_best(self) -> dict[str, Any]:
         """Put the best weights in place; returns what was noted with them."""
-        groups, facts = load_checkpoint(self.folder.best)
+        groups, facts = self.team.from_first(lambda: load_checkpoint(self.folder.best))
         with belongs_to_the_run(self.folder.best):
             self.model.load_state(groups["model"])
         return facts
 
     def _write_record(self) -> Record:
-        best = self.load_best()
-        s, p = self.settings, self.progress
-        record: Any = {
-            "schema": SCHEMA,
-            "task": s.task,
-            "model": s.model,
-            "variant": s.variant,
-            "seed": s.seed,
-            "device": self.device,
-            "num_parameters": self.model.num_parameters,
-            "data": self.data_facts,
-            "epochs": round(p.step / self.steps_per_epoch, 2),
-            "steps": p.step,
-            "best_epoch": round(p.best_step / self.steps_per_epoch, 2),
-            "best_step": p.best_step,
-            "stopped_early": self.schedule.stopped,
-            "validation": best["validation"],
-            **self.outcome(),
-            "seconds": round(p.seconds, 3),
-            "peak_rss_mb": peak_rss_mb(),
-            "settings": asdict(s),
-            "versions": versions(),
-        }
-        write_json(self.folder.record_file, record)
+        with self.team.together():
+            best = self.load_best()
+            record = made_record(self, best["validation"], self.outcome())
+        self.team.from_first(lambda: write_json(self.folder.record_file, record))
         return record
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """Begin a TrainingError from inside with the place in the run."""
-    try:
-        yield
-    except TrainingError as error:
-        raise TrainingError(f"{where}: {error}") from None

@@ -4,6 +4,8 @@ settings.json        the effective settings and the data, written first
 last.safetensors     everything needed to go on from here
 best.safetensors     the weights of the best validation so far
 log.jsonl            one line per validation
+log.csv              the same as a table
+tensorboard/         the same for TensorBoard, where it was asked for
 record.json          the outcome, written last
 """
 
@@ -19,6 +21,7 @@ from gaancore.errors import DataError, SettingsError
 from gaancore.system.disk import hold, read_json, read_json_lines, write_json, write_whole
 from gaancore.training.checkpoint import checkpoint_facts
 from gaancore.training.record import SCHEMA, SettingsFile
+from gaancore.training.scalars import EventFile, csv_text
 
 REMEDY = "take the file from a copy of the run, or train again"
 # what every line of the log has, and of which type
@@ -40,14 +43,19 @@ class FolderTakenError(SettingsError):
 
 
 class RunFolder:
-    """Paths and small files of one run."""
+    """Paths and small files of one run.
 
-    def __init__(self, path: Path) -> None:
+    tensorboard : write the log for TensorBoard too. Raises SettingsError if that cannot be.
+    """
+
+    def __init__(self, path: Path, *, tensorboard: bool = False) -> None:
         self.path = path
+        self.events = EventFile(path / "tensorboard") if tensorboard else None
         self.settings_file = path / "settings.json"
         self.last = path / "last.safetensors"
         self.best = path / "best.safetensors"
         self.log_file = path / "log.jsonl"
+        self.csv_file = path / "log.csv"
         self.record_file = path / "record.json"
         self.lock_file = path / ".lock"
 
@@ -149,20 +157,36 @@ class RunFolder:
             self.record_file.unlink(missing_ok=True)
 
     def append_log(self, line: dict[str, Any]) -> None:
-        """Add one line to log.jsonl. Raises DataError if it cannot be written."""
-        try:
-            with self.log_file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise DataError(f"{self.log_file}: cannot be written ({error.strerror})") from None
+        """Add one line to log.jsonl, and to what is made of it. Raises DataError if one of the
+        files cannot be written.
+        """
+        with _writing(self.log_file), self.log_file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        self._add_row(line)
+        if self.events is not None:
+            with _writing(self.events.folder):
+                self.events.add(line)
+
+    def _add_row(self, line: dict[str, Any]) -> None:
+        """Add a line to log.csv: the file is replaced, so that nobody ever reads half a row."""
+        there = self.csv_file.read_bytes() if self.csv_file.exists() else b""
+        header, row = csv_text([line]).encode().split(b"\n", maxsplit=1)
+        if there.startswith(header + b"\n"):
+            write_whole(self.csv_file, there + row)
+        else:  # the first line, or one with other columns than those before
+            write_whole(self.csv_file, csv_text(self._log()).encode())
 
     def rewind(self, step: int) -> None:
         """Forget what a killed process did after `step`: lines of the log, half-written files."""
         self._sweep()
         kept = [line for line in self._log("step") if line["step"] <= step]
         write_whole(self.log_file, "".join(json.dumps(line) + "\n" for line in kept).encode())
+        write_whole(self.csv_file, csv_text(kept).encode())
+        if self.events is not None:
+            with _writing(self.events.folder):
+                self.events.rewrite(kept)
 
     def _sweep(self) -> None:
         """Remove half-written files: while this process holds the folder, nobody writes them."""
@@ -198,3 +222,12 @@ class RunFolder:
             f"note: {self.log_file}: the line of step {best_step}, the best so far, is gone; the "
             "run goes on with the same bits, but pictures of its training lack what is gone"
         )
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raises DataError, which names `path`, where the system refuses to write to it."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error.strerror})") from None

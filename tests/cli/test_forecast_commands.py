@@ -194,7 +194,7 @@ def test_killed_between_steps_and_resumed_a_run_ends_as_if_nothing_had_been(tmp_
     killed.start()
     for _ in range(3):
         with killed.fetch() as batches:
-            killed._account(0, *killed._step(batches), 0.0)
+            killed._account(killed._step(batches))
     again = forecast_run(tmp_path / "killed")
     again.resume()
     assert again.train()["test"] == expected

@@ -78,7 +78,8 @@ def test_the_label_the_split_and_the_features_can_be_chosen(gaancore, refused, t
     asked = ["info", "mygraph", "--label", "kind", "--split-column", "split_2"]
     assert refused(*asked).endswith(
         "the files have no features of the nodes; choose degree, ones or spectral, which are made "
-        "of the graph (--features), or add some to the files"
+        "of the graph, or learned, which belong to its nodes alone (--features), or add some to "
+        "the files"
     )
     assert "choose one (--split-column)" in refused("info", "mygraph", "--label", "kind")
     assert refused(*asked[:3], "sort").startswith("--label: ")

@@ -429,16 +429,24 @@ def test_a_task_for_ones_own_data_can_be_named(gaancore, data, tmp_path):
     assert "paper" not in page
 
 
-def test_speeds_of_ones_own_are_forecast(gaancore, tmp_path):
-    from small_traffic_run import small_roads, small_traffic_options
+def write_roads(folder: Path) -> None:
+    """Speeds, and roads with lengths in both directions."""
+    from small_traffic_run import small_roads
 
     roads = small_roads()
     lines = [",".join(map(str, row)) for row in [roads.sensor_ids, *roads.speeds.tolist()]]
-    (tmp_path / "speeds.csv").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "speeds.csv").write_text("\n".join(lines), encoding="utf-8")
     src, dst = roads.graph.edges()
     ids = roads.sensor_ids
-    edges = [f"{ids[i]},{ids[j]},1" for i, j in zip(src, dst, strict=True)]
-    (tmp_path / "roads.csv").write_text("\n".join(["from,to,cost", *edges]), encoding="utf-8")
+    edges = [f"{ids[i]},{ids[j]},{100 + 7 * e}" for e, (i, j) in
+             enumerate(zip(src, dst, strict=True))]  # fmt: skip
+    (folder / "roads.csv").write_text("\n".join(["from,to,cost", *edges]), encoding="utf-8")
+
+
+def test_speeds_of_ones_own_are_forecast(gaancore, tmp_path):
+    from small_traffic_run import small_traffic_options
+
+    write_roads(tmp_path)
     options = [*small_traffic_options(epochs=1, horizon=12), "--rows", "fnn", "--seeds", "1"]
     options += ["--set=graph=roads.csv", "--data", "speeds.csv", "--out", "o"]
     outcome = gaancore("reproduce", "traffic", *options)
@@ -591,3 +599,30 @@ class TestRefusals:
         assert outcome.code == 2
         assert "fnn seed 0: " in outcome.out
         assert "gaan seed 0: " in outcome.out
+
+
+def test_features_of_roads_are_compared_with_none(gaancore, refused, tmp_path):
+    from small_traffic_run import small_traffic_options
+
+    write_roads(tmp_path)
+    options = [*small_traffic_options(epochs=1, horizon=12), "--seeds", "1", "--out", "o"]
+    options += ["--set=graph=roads.csv", "--data", "speeds.csv"]
+    pools = ("--rows", "avg-pool-with,avg-pool-without")
+    outcome = gaancore("reproduce", "edges", *options, *pools)
+    assert outcome.code == 0, outcome.err
+    found, page = own_report(tmp_path / "o", "edges")
+    rows = {row["name"]: row for row in found["rows"]}
+    with_them, without = rows["avg-pool-with"], rows["avg-pool-without"]
+    assert with_them["num_parameters"] > without["num_parameters"]
+    (pair,) = [p for p in found["order"]["pairs"] if p["better"] == "avg-pool-with"]
+    (a,), (b,) = with_them["scores"], without["scores"]
+    assert pair["difference"] == pytest.approx(b["60 min mae"] - a["60 min mae"], abs=2e-4)
+    assert "Expected: forecasts with features of roads ≥ those without" in page
+    assert "The same of test RMSE 15 minutes ahead:" in page
+    assert not re.search("the paper|paper \\(", page)
+    assert gaancore("results", "o", "--to", "all.md").code == 0
+    assert "orders on these data" not in (tmp_path / "all.md").read_text(encoding="utf-8")
+    line = refused("reproduce", "edges", "--task", "metr-la")
+    assert "the file of the roads gives no features of them, which table edges is about" in line
+    line = refused("reproduce", "edges", *options, "--set=edge_features=weight")
+    assert "edge_features: the rows of table edges differ in it; leave it out" in line

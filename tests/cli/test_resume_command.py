@@ -172,7 +172,13 @@ def test_a_disk_that_fills_up_leaves_the_last_good_state_to_go_on_from(
         "what was there before is untouched"
     )
     names = {path.name for path in (tmp_path / "full").iterdir()} - {".lock"}
-    assert names == {"settings.json", "log.jsonl", "best.safetensors", "last.safetensors"}
+    assert names == {
+        "settings.json",
+        "log.jsonl",
+        "log.csv",
+        "best.safetensors",
+        "last.safetensors",
+    }
     assert gaancore("train", "--resume", "full").code == 0
     assert contents(tmp_path / "full") == contents(tmp_path / "straight")
 

@@ -1,6 +1,7 @@
 """`gaancore train`: what it prints, what it writes, and what decides its settings."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def test_a_run_prints_its_data_its_notes_its_model_and_its_scores(gaancore, data
     )
     assert f"written: {Path('run') / 'record.json'}" in outcome.lines
     files = {"settings.json", "last.safetensors", "best.safetensors", "log.jsonl", "record.json"}
+    files |= {"log.csv"}
     assert {path.name for path in (tmp_path / "run").iterdir()} == files | {".lock"}
 
 
@@ -174,3 +176,18 @@ def test_help_and_version_need_no_data(gaancore):
     assert "train" in gaancore("--help").out
     assert gaancore("--version").out.startswith("gaancore, version ")
     assert gaancore().code == 2
+
+
+def test_a_run_is_written_for_tensorboard_where_it_is_asked_for(
+    gaancore, refused, data, tmp_path, monkeypatch
+):
+    options = ["train", "--task", "ppi", "--data", data, *OPTIONS, "--tensorboard"]
+    assert gaancore(*options, "--out", "run").code == 0
+    assert [path.name[:20] for path in (tmp_path / "run" / "tensorboard").iterdir()] == [
+        "events.out.tfevents."
+    ]
+    monkeypatch.setitem(sys.modules, "tensorboardX", None)
+    assert refused(*options, "--out", "other") == (
+        "--tensorboard: the package that writes for it is missing; pip install tensorboardX"
+    )
+    assert not (tmp_path / "other").exists()

@@ -1,16 +1,19 @@
-"""The CUDA kernels as a backend: executed on the CPU in four modes, and on a GPU with -m gpu."""
+"""The CUDA kernels as a backend: executed on the CPU in each mode, and on a GPU with -m gpu."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from emulator.device import MODES
+from emulator.device import CONTRACTED, MODES
 from on_device import OnDevice
 
 from gaancore.array import cuda_problem
 
+ROUNDED_AS_ON_A_GPU = [pytest.param(mode, marks=pytest.mark.slow) for mode in CONTRACTED]
+ON_A_GPU = pytest.param("gpu", marks=pytest.mark.gpu)
 
-@pytest.fixture(scope="module", params=[*MODES, pytest.param("gpu", marks=pytest.mark.gpu)])
+
+@pytest.fixture(scope="module", params=[*MODES, *ROUNDED_AS_ON_A_GPU, ON_A_GPU])
 def kernels(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The CUDA backend, for NumPy arrays: in the place of the CPU's kernels in ../conftest.py."""
     if request.param == "gpu":

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from emulator.device import EmulatedCupy
+from emulator.device import MODES, EmulatedCupy
 from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from on_device import OnDevice
@@ -166,7 +166,7 @@ def test_a_hub_of_twenty_thousand_edges_is_exact_to_rounding(kernels):
 
 def test_a_hub_is_shared_out_among_as_many_teams_as_it_has_pieces():
     block = block_with_degrees(2, 20_000, 1)
-    slots = cuda_launch.num_slots(block.num_edges)
+    slots = cuda_launch.num_slots(block.indptr, block.num_edges)
     assert slots == 20_003 // P
     assert slots * P <= block.num_edges < (slots + 1) * P
 
@@ -267,8 +267,8 @@ def test_every_schedule_build_and_run_gives_the_same_bits(emulated, dtype):
             }
 
     first = bits(emulated["ascending"])
-    for device in emulated.values():
-        for name, array in bits(device).items():
+    for mode in MODES:
+        for name, array in bits(emulated[mode]).items():
             assert array.tobytes() == first[name].tobytes(), name
 
 
@@ -300,6 +300,9 @@ def far_rows() -> np.ndarray:
 
 
 def test_rows_two_billion_numbers_away_are_found(kernels, far_rows):
+    free, _ = kernels.cupy.cuda.runtime.memGetInfo()
+    if free < 2.1 * far_rows.nbytes:  # keys and values are two uploads
+        pytest.skip(f"too little memory on the device: {free / 1e9:.1f} GB are free")
     far = len(far_rows) - 1
     links = (np.array([0, 2]), np.array([far, 0], np.int32))
     heads, ones = far_rows[:, None], np.ones((2, 1), np.float32)

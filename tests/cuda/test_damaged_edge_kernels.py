@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from damage import damage_text
 from emulator.module import KernelFaultError
 from on_device import OnDevice
 
@@ -36,16 +37,7 @@ def results(kernels) -> list[np.ndarray]:
 
 def run_with(monkeypatch, emulated, file: str = "", right: str = "", wrong: str = ""):
     """The results on the emulated device, `right` in a text of cuda/ replaced by `wrong`."""
-    source = cuda_launch.source
-
-    def damaged(name: str, *args):
-        text = source(name, *args)
-        if name == file:
-            assert text.count(right) == 1, "the text has changed: damage it elsewhere"
-            return text.replace(right, wrong)
-        return text
-
-    monkeypatch.setattr(cuda_launch, "source", damaged)
+    damage_text(monkeypatch, file, right, wrong)
     monkeypatch.setattr(cuda_launch, "PIECE", 4)
     with emulated["checked"].installed() as cupy:
         return results(OnDevice(cupy))

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulator.device import EmulatedCupy
+from emulator.device import MODES, EmulatedCupy
 from numpy.testing import assert_allclose
 from small_run import contents
 from small_traffic_run import forecast_run, run_until, small_roads, started
 
-from gaancore.array import device_of, to_numpy
+from gaancore.array import device_of, memory_of, to_numpy
 from gaancore.models.node_classifier import MODELS
 from gaancore.nn.aggregators import VARIANTS
 from gaancore.tasks import open_run
@@ -28,18 +28,17 @@ def first_steps(folder: Path, device: str, **changes: Any) -> dict[str, np.ndarr
     """Losses and gradients of two steps, the second one after the first has moved the weights."""
     run = forecast_run(folder, device=device, **FEW, **changes)
     found = {}
-    with run.fetch() as batches:
+    with run.fetch() as steps:
         for step in range(2):
-            batch = next(batches)
+            upcoming = next(steps)
 
-            def learn(model: Any, part: slice, batch: Any = batch) -> Any:
-                loss = run.loss(run.forward(model, batch, part), batch, part)
+            def learn(batch: Any, model: Any, part: slice, count: int = upcoming.count) -> Any:
+                loss = run.loss(run.forward(model, batch, part), batch, part, count)
                 loss.backward()
                 return loss.data
 
-            run.model.zero_grad()
-            losses = run.gradients.of(learn, batch.parts)
-            found[f"loss {step}"] = np.array(sum(float(loss) for loss in losses))
+            loss, _ = run.gradients.of(learn, upcoming, steps.prepare)
+            found[f"loss {step}"] = np.array(loss)
             for name, parameter in run.model.named_parameters():
                 assert device_of(parameter.grad) == device_of(parameter.data) == run.device
                 found[f"{name} {step}"] = to_numpy(parameter.grad)
@@ -64,7 +63,8 @@ def test_steps_of_every_model_agree_with_the_cpu(tmp_path, device, model, varian
 @pytest.mark.parametrize("scaler", ["global", "per-sensor"])
 def test_a_batch_in_pieces_agrees_with_the_batch_as_a_whole(tmp_path, device, monkeypatch, scaler):
     whole = first_steps(tmp_path, device, scaler=scaler)
-    monkeypatch.setattr(pieces, "ROWS_ON_CUDA", 3 * SENSORS)
+    fits = 3 * SENSORS  # rows
+    monkeypatch.setattr(pieces, "ROW_BYTES", pieces.SHARE * memory_of(device)[1] / fits)
     for name, grad in first_steps(tmp_path, device, scaler=scaler).items():
         assert_allclose(grad, whole[name], rtol=2e-4, atol=2e-5, err_msg=name)
 
@@ -75,7 +75,7 @@ def test_a_step_gives_the_same_bits_for_every_order_of_threads(tmp_path, emulate
             return {name: x.tobytes() for name, x in first_steps(tmp_path, "cuda:0").items()}
 
     first = bits(emulated["ascending"])
-    assert all(bits(device) == first for device in emulated.values())
+    assert all(bits(emulated[mode]) == first for mode in MODES)
 
 
 @ON_CUDA

@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulator.device import EmulatedCupy
+from emulator.device import MODES, EmulatedCupy
 from numpy.testing import assert_allclose
+from scipy import sparse
 from small_run import contents, resumed_run, run_until, small_dataset, small_run
 
-from gaancore.array import Uploads, device_of, to_numpy
+from gaancore.array import Uploads, device_of, to_device, to_numpy
 from gaancore.data import TEST
+from gaancore.errors import TrainingError
 from gaancore.graph import CSRGraph
 from gaancore.models.node_classifier import MODELS, FeedForward, NodeClassifier
 from gaancore.nn.aggregators import VARIANTS, AggregatorSpec
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.tensor import Tensor
+from gaancore.training.nodes import batches
 from gaancore.training.nodes.batches import Batch
 from gaancore.training.nodes.inference import infer
 
@@ -103,7 +106,7 @@ def test_a_step_gives_the_same_bits_for_every_order_of_threads(emulated):
         return {name: array.tobytes() for name, array in out.items()}
 
     first = bits(emulated["ascending"])
-    assert all(bits(device) == first for device in emulated.values())
+    assert all(bits(emulated[mode]) == first for mode in MODES)
 
 
 def test_a_block_takes_its_transpose_along_or_sends_it_later(emulated):
@@ -191,3 +194,57 @@ def test_a_run_against_learning_by_heart_agrees_with_the_cpu(tmp_path, device, o
         lines = (tmp_path / place[:3] / "log.jsonl").read_text("utf-8").splitlines()
         losses[place] = [json.loads(line)["loss"] for line in lines]
     assert_allclose(losses[device], losses["cpu"], rtol=1e-4)
+
+
+@ON_CUDA
+@pytest.mark.parametrize("model", ["gaan", "fnn"])
+def test_a_run_on_sparse_features_agrees_with_the_cpu(tmp_path, device, model):
+    dense = small_dataset()
+    few = np.where(dense.features > 1, dense.features, 0).astype(np.float32)
+    dataset = replace(dense, features=sparse.csr_array(few))
+    losses = {}
+    for place in ("cpu", device):
+        settings = {"device": place, "model": model, "input_dropout": 0.3}
+        small_run(tmp_path / place[:3], dataset, **settings).train()
+        lines = (tmp_path / place[:3] / "log.jsonl").read_text("utf-8").splitlines()
+        losses[place] = [json.loads(line)["loss"] for line in lines]
+    assert_allclose(losses[device], losses["cpu"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_features_that_stay_on_the_device_change_no_bit(tmp_path, emulated, monkeypatch, seen):
+    """And a table whose rows are mixed up does, which is what this test sees."""
+    options = {"epochs": 1, "normalize": "standard"}
+    with emulated["ascending"].installed():
+        kept = small_run(tmp_path / "kept", device="cuda", **options)
+        assert "they are kept there" in kept.notes[-1]
+        if not seen:
+            table = kept.batches.table
+            table[...] = to_device(np.roll(to_numpy(table), 1, axis=0), "cuda:0")
+        kept.train()
+        monkeypatch.setattr(batches, "SHARE", 0.0)
+        sent = small_run(tmp_path / "sent", device="cuda", **options)
+        assert "their rows are sent step by step" in sent.notes[-1]
+        assert sent.batches.table is None
+        sent.train()
+    same = contents(tmp_path / "kept") == contents(tmp_path / "sent")
+    assert same == seen
+
+
+def test_a_gradient_that_is_not_finite_ends_a_run_one_step_later_and_names_its_own(
+    tmp_path, emulated
+):
+    with emulated["ascending"].installed():
+        run = small_run(tmp_path, device="cuda", epochs=2)
+        step, count = run.forward, iter(range(100))
+
+        def broken(model: Any, batch: Any, part: Any) -> Tensor:
+            outputs = step(model, batch, part)
+            return outputs * (np.inf if next(count) == 1 else 1.0)
+
+        run.forward = broken
+        before = f"epoch 1, step 2 of {run.steps_per_epoch}: the gradient of "
+        with pytest.raises(TrainingError, match=before):
+            run.train()
+        assert next(count) == 3  # the third step was under way
+        assert all(np.isfinite(to_numpy(x)).all() for x in run.model.state().values())

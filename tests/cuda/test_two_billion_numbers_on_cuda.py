@@ -19,7 +19,6 @@ from gaancore.kernels import cuda
 from gaancore.kernels.cuda import attention as cuda_attention
 from gaancore.kernels.cuda import edges as cuda_edges
 from gaancore.kernels.cuda import launcher, losses
-from gaancore.kernels.cuda.linear import BIAS_ROWS
 
 
 @pytest.fixture
@@ -121,11 +120,9 @@ def test_bias_activation_and_their_gradients(ends):
         args = (out, bias, np.int64(size), G, slope)
         launcher.launch_packs("add_bias_leaky_relu", size, (out, bias), *args)
         grad, before = rows.numbers(WIDTH), ends.zeros(out.shape, np.float32)
-        sums = ends.zeros((-(-rows.count // BIAS_ROWS), WIDTH), np.float32)
-        sizes = (np.int64(rows.count), G, np.int32(BIAS_ROWS), slope)
-        args = (grad, out, *sizes, before, sums)
-        launcher.launch("elementwise", "leaky_relu_backward", grad, sums.size, *args)
-        return out, before, sums
+        args = (grad, out, np.int64(size), slope, before)
+        launcher.launch_packs("leaky_relu_backward", size, (grad, out), *args)
+        return out, before
 
     assert_same_far_away(activation, WIDTH, ends)
 
@@ -208,13 +205,15 @@ def test_pieces_that_are_added_in_the_order_in_which_they_arrive_are_reported(
 ):
     schedules = ("ascending", "descending", "random")
     assert len({sums_of_rows(schedule) for schedule in schedules}) == 1
-    in_order = "for (offset p = 0; p < unit.pieces; ++p) "
-    in_order += "total += partial[(slot + p) * width + column];"
+    in_order = "        for (offset p = my.rank; p < unit.pieces; p += team)\n"
+    in_order += "            total += partial[(slot + p) * width + column];\n"
     bugs = {
         "    store(rows + ((unit": "    if (unit.slot >= 0 && unit.piece == 0)\n"
         "        store(out + (unit.row * K + k) * D + d, Pack<real>{});\n    store(rows + ((unit",
-        "unit) || unit.piece != 0) continue;\n        real total = 0;\n": "unit)) continue;\n",
+        "unit) || unit.piece != 0) continue;  // all of it\n": "unit)) continue;\n",
+        "        real total = 0;\n": "",
         in_order: "",
+        "        total = team_sum(my, total);\n": "",
         "out[unit.row * width + column] = total;": "atomicAdd(out + unit.row * width + column, "
         "partial[t]);",
     }

@@ -5,9 +5,11 @@ The text of a .cu file is compiled by g++ or clang++, together with the words of
 get wrong (see checks.cpp); every launch checks its arguments the way the launch on a GPU should
 have been made.
 
-Not modelled: the GPU's memory model, coalescing, bank conflicts, occupancy, register limits,
-contraction to fused multiply-adds; races are seen on executed paths only; and the compiler accepts
-host functions in device code. The compile test beside it covers the last.
+`contract` builds fuse multiplications and additions wherever a GPU's compiler may.
+
+Not modelled: the GPU's memory model, coalescing, bank conflicts, occupancy, register limits; races
+are seen on executed paths only; and the compiler accepts host functions in device code. The
+compile test beside it covers the last.
 """
 
 import contextlib
@@ -15,6 +17,7 @@ import ctypes
 import functools
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -31,8 +34,11 @@ HERE = Path(__file__).parent
 FILLED = 2**26  # bytes
 SCHEDULES = {"ascending": 0, "descending": 1, "random": 2}
 MAX_BLOCK, MAX_GRID = (1024, 1024, 64), (2**31 - 1, 65535, 65535)
-FLAGS = ["-std=c++17", "-fPIC", "-fno-exceptions", "-ffp-contract=off", "-w"]
+FLAGS = ["-std=c++17", "-fPIC", "-fno-exceptions", "-w"]
 PLAIN = ["-O2"]
+ROUNDED, CONTRACTED = ["-ffp-contract=off"], ["-ffp-contract=fast"]
+if platform.machine() == "x86_64":  # else it is in every processor
+    CONTRACTED.append("-mfma")
 CHECKED = [
     "-O1",
     "-fsanitize=thread",
@@ -174,7 +180,11 @@ def _built(compiler: str, name: str, flags: Sequence[str], source: str, *objects
 
 
 @functools.cache
-def _library(compiler: str, code: str, checked: bool, portable: bool) -> ctypes.CDLL:
+def _library(
+    compiler: str, code: str, checked: bool, contract: bool, portable: bool
+) -> ctypes.CDLL:
+    if contract and not _fuses():
+        raise KernelFaultError("this processor has no fused multiply-add")
     mode = ["-c", "-O2", *["-DCHECKED"] * checked, *["-DPORTABLE"] * portable]
     runtime = [
         _built(compiler, f"{part}.o", mode, (HERE / f"{part}.cpp").read_text())
@@ -186,7 +196,8 @@ def _library(compiler: str, code: str, checked: bool, portable: bool) -> ctypes.
         for name in signatures(code)
     ]
     text = "\n".join(['#include "cuda_words.h"', '#line 1 "kernel"', code, *entries])
-    kernels = _built(compiler, "kernels.o", ["-c", *(CHECKED if checked else PLAIN)], text)
+    flags = [*(CHECKED if checked else PLAIN), *(CONTRACTED if contract else ROUNDED)]
+    kernels = _built(compiler, "kernels.o", ["-c", *flags], text)
     # Linked apart, without the sanitisers' flags: their runtimes must stay out.
     link = ["-shared", "-Wl,-Bsymbolic"]  # a kernel may be called like a function of libc
     return ctypes.CDLL(str(_built(compiler, "kernels.so", link, "", kernels, *runtime)))
@@ -213,6 +224,11 @@ def _parameter(text: str, types: dict[str, Any]) -> Parameter:
     return Parameter(words[-1], dtype, bool(pointer), "const" not in left.split())
 
 
+def _fuses() -> bool:
+    """Whether a processor has fused multiply-adds: all but old ones of Intel and AMD."""
+    return platform.machine() != "x86_64" or "fma" in Path("/proc/cpuinfo").read_text().split()
+
+
 # ---- launching ------------------------------------------------------------------------------
 
 
@@ -225,6 +241,7 @@ class EmulatedModule:
         options: Sequence[str] = (),
         *,
         checked: bool = False,
+        contract: bool = False,
         schedule: str = "ascending",
         portable: bool = False,
         compiler: str | None = None,
@@ -232,6 +249,7 @@ class EmulatedModule:
     ) -> None:
         """most_blocks: of a larger grid only so many first blocks are run, and as many last."""
         self.code, self.checked, self.portable = code, checked, portable
+        self.contract = contract
         self.compiler, self.most_blocks = compiler, most_blocks
         self.schedule = SCHEDULES[schedule]
 
@@ -260,7 +278,7 @@ class EmulatedKernel:
         message = ctypes.create_string_buffer(1000)
         module = self.module
         compiler = module.compiler or compilers()[0]
-        library = _library(compiler, module.code, module.checked, module.portable)
+        library = _library(compiler, module.code, module.checked, module.contract, module.portable)
         failed = library.gpu_launch(
             ctypes.cast(getattr(library, f"gpu_run_{self.name}"), ctypes.c_void_p),
             addresses,

@@ -1,9 +1,11 @@
-"""cupy.cuda without a GPU: its one device, streams and events. See device.py.
+"""cupy.cuda without a GPU: its devices, streams and events. See device.py.
 
 A stream of its own copies late, as on a GPU: what is uploaded on one holds 0xFF bytes until
-somebody waits for an event that was recorded behind the copy.
+somebody waits for an event that was recorded behind the copy. So does what is downloaded into
+page-locked memory without waiting.
 """
 
+import threading
 from collections import deque
 from typing import NamedTuple
 
@@ -21,6 +23,9 @@ class Event(NamedTuple):
     stream: "Stream"
     copies: int
 
+    def synchronize(self) -> None:
+        self.stream._copy(self.copies)
+
 
 class Stream:
     """The default stream, which does everything at once, or one that copies late."""
@@ -31,6 +36,7 @@ class Stream:
         self._late = non_blocking
         self._waiting: deque[tuple[np.ndarray, np.ndarray]] = deque()
         self._sent = self._made = 0
+        self.ptr = 0 if null else id(self)
 
     def record(self) -> Event:
         return Event(self, self._sent)
@@ -49,9 +55,12 @@ class Stream:
         if not self._late:
             return copied(source)
         target = np.full(source.nbytes, 0xFF, np.uint8).view(source.dtype).reshape(source.shape)
+        self.copy_later(target, source)
+        return target
+
+    def copy_later(self, target: np.ndarray, source: np.ndarray) -> None:
         self._waiting.append((target, source.copy()))
         self._sent += 1
-        return target
 
     def _copy(self, copies: int) -> None:
         while self._made < copies:
@@ -70,17 +79,26 @@ class OutOfMemoryError(MemoryError):
 OutOfMemoryError.__module__ = "cupy.cuda.memory"
 
 
+class _Current(threading.local):
+    number = 0  # of the device where a thread allocates and launches
+
+
+current = _Current()
+
+
 class Device:
-    """The only one there is: number 0."""
+    """One of several; a thread begins with number 0."""
 
     def __init__(self, device: int) -> None:
         self.id = device
 
     def use(self) -> None:
-        assert self.id == 0
+        current.number = self.id
 
     def __enter__(self) -> "Device":
+        self._before = current.number
         self.use()
         return self
 
-    def __exit__(self, *raised: object) -> None: ...
+    def __exit__(self, *raised: object) -> None:
+        current.number = self._before

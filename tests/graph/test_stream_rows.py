@@ -11,7 +11,7 @@ from strategies import edge_lists, graphs, seeds
 
 from gaancore.errors import GraphError
 from gaancore.graph import ArcList, CSRGraph, arcs, csr
-from gaancore.graph.stream_rows import ArcCounts, write_undirected
+from gaancore.graph.stream.rows import ArcCounts, write_undirected
 from gaancore.system.mapped import forget_pages, room_for_part
 
 NAMES = ("indptr", "indices")

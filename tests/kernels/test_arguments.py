@@ -106,8 +106,8 @@ def test_an_array_of_another_dtype_is_refused(kernels, kernel, name):
 
 @EACH_ARRAY
 def test_an_array_with_one_axis_more_is_refused(kernels, kernel, name):
-    if kernel == "dropout":
-        pytest.skip("dropout takes any shape")
+    if kernel in ("dropout", "sigmoid_forward"):
+        pytest.skip("takes any shape")
     changed = CALLS[kernel][name][None]
     assert refused(kernels, kernel, **{name: changed}).startswith(f"{kernel}: ")
 
@@ -197,7 +197,7 @@ def test_the_environment_decides_once(value, checks):
         environment["GAANCORE_CHECK"] = value
     script = (
         "from gaancore.kernels import cpu, cuda\n"
-        "print([hasattr(b.edge_dot, '__wrapped__') for b in (cpu, cuda)])"
+        "print([hasattr(k, '__wrapped__') for k in (cpu.edge_dot, cuda.edge_dot.__wrapped__)])"
     )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -21,6 +21,7 @@ from strategies import blocks, seeds
 from gaancore import ops
 from gaancore.array import to_device
 from gaancore.graph import Block
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
 rngs = seeds().map(np.random.default_rng)
@@ -107,6 +108,17 @@ def test_heads_scaled_by_their_gates(rows, K, D, rng, check):
 @given(m=sizes, n=sizes, p=sizes, rng=rngs)
 def test_matmul(m, n, p, rng, check):
     check(ops.matmul, rng.standard_normal((m, n)), rng.standard_normal((n, p)), rng=rng)
+
+
+@given(rows=sizes, F=st.integers(1, 5), G=sizes, each=st.integers(0, 4), rng=rngs)
+def test_the_product_of_a_sparse_matrix(rows, F, G, each, rng, device, check):
+    """Rows and columns without a number among them, and places with two."""
+    counts = rng.integers(0, each + 1, rows)
+    entries = rng.integers(0, F, counts.sum())
+    values = rng.standard_normal(entries.size)
+    matrix = CSRMatrix(np.cumsum([0, *counts]), entries, values, num_columns=F).to(device)
+    op = partial(ops.sparse_matmul, matrix=matrix)
+    check(op, values, rng.standard_normal((F, G)), rng=rng)
 
 
 @given(

@@ -9,6 +9,7 @@ import pytest
 from gaancore import ops
 from gaancore.errors import SettingsError, ShapeError
 from gaancore.graph import Block
+from gaancore.sparse import CSRMatrix
 
 BLOCK = Block([0, 2, 3], [2, 1, 1], 4)  # 2 destinations, 4 sources, 3 edges
 
@@ -19,6 +20,7 @@ def f(*shape: int, dtype=np.float32) -> np.ndarray:
 
 u8 = partial(f, dtype=np.uint8)
 SEGMENT = {"block": BLOCK}
+SPARSE = {"matrix": CSRMatrix([0, 2, 3], [4, 0, 0], np.zeros(3, np.float32), num_columns=5)}
 WITH_SLOPE = {**SEGMENT, "slope": 0.1}
 
 SHAPES = [
@@ -72,6 +74,9 @@ SHAPES = [
     (ops.scale_heads, [f(2, 3, 4), f(2, 4)], {}, "gates: expected (2, 3), got (2, 4)"),
     (ops.matmul, [f(2), f(2, 3)], {}, "a: expected (m, n), got (2,)"),
     (ops.matmul, [f(2, 3), f(2, 3)], {}, "b: expected (3, p), got (2, 3)"),
+    (ops.sparse_matmul, [f(2), f(5, 2)], SPARSE,
+     "values: expected (3,) (one for each entry), got (2,)"),
+    (ops.sparse_matmul, [f(3), f(4, 2)], SPARSE, "dense: expected (5, G), got (4, 2)"),
     (ops.linear, [f(2), f(2, 3), f(3)], {}, "x: expected (N, F), got (2,)"),
     (ops.linear, [f(5, 2), f(3, 4), f(4)], {}, "weight: expected (2, G), got (3, 4)"),
     (ops.linear, [f(5, 2), f(2, 4), f(1)], {}, "bias: expected (4,), got (1,)"),
@@ -125,6 +130,7 @@ FLOATS = [
      ["x_u", "x_r", "x_c", "h_u", "h_r", "h_c", "h"]),
     (ops.concat, [(2,), (2,)], {}, ["part 0", "part 1"]),
     (ops.matmul, [(2, 3), (3, 2)], {}, ["a", "b"]),
+    (ops.sparse_matmul, [(3,), (5, 2)], SPARSE, ["values", "dense"]),
     (ops.linear, [(2, 3), (3, 4), (4,)], {}, ["x", "weight", "bias"]),
     (ops.linear, [(2, 3), (2, 1), (4, 4), (4,)], {}, ["x_1", "x_2", "weight", "bias"]),
     (ops.segment_softmax, [(3, 2)], SEGMENT, ["scores"]),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
+from gaancore.reproduce.claims import claim_of
 from gaancore.reproduce.report.order import interval, judged
 from gaancore.reproduce.report.page import page
 
@@ -13,7 +14,11 @@ T = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262}
 
 def pairs(table: str, task: str = "ppi", **scores: list[float]) -> dict:
     """(better, worse) -> pair, for the scores of seeds 0, 1, ... of some rows."""
-    seeds = {name.replace("_", "-"): dict(enumerate(of)) for name, of in scores.items()}
+    metric = claim_of(table, task).metric
+    seeds = {
+        name.replace("_", "-"): {seed: {metric: score} for seed, score in enumerate(of)}
+        for name, of in scores.items()
+    }
     found = judged(table, task, seeds)
     assert found
     return {(pair["better"], pair["worse"]): pair for pair in found["pairs"]}
@@ -62,7 +67,10 @@ def test_pairs_are_of_the_same_seed():
 
 
 def test_seeds_that_only_one_row_has_are_left_out():
-    scores = {"gaan": {0: 90.0, 2: 92.0, 3: 93.0}, "attention": {0: 89.0, 1: 99.0, 3: 92.5}}
+    found = {"gaan": {0: 90.0, 2: 92.0, 3: 93.0}, "attention": {0: 89.0, 1: 99.0, 3: 92.5}}
+    scores = {
+        row: {seed: {"micro_f1": score} for seed, score in of.items()} for row, of in found.items()
+    }
     (pair,) = [p for p in judged("main", "ppi", scores)["pairs"] if p["worse"] == "attention"]
     assert (pair["n"], pair["difference"]) == (2, 0.75)
 
@@ -87,6 +95,26 @@ def test_of_errors_the_smaller_is_better():
     found = pairs("traffic", "metr-la", gaan=[3.0, 3.1], attention=[3.2, 3.31])
     assert found["gaan", "attention"]["difference"] == 0.205
     assert found["gaan", "attention"]["outcome"] == "shown"
+
+
+def test_features_of_roads_are_compared_at_each_horizon_as_our_claim_and_not_the_papers():
+    def scores(*errors):
+        return {
+            seed: {"60 min mae": e, "60 min rmse": 2 * e, "15 min mae": 3.0}
+            for seed, e in enumerate(errors)
+        }
+
+    rows = {"gaan-with": scores(3.5, 3.4), "gaan-without": scores(3.6, 3.51)}
+    found = judged("edges", "metr-la", rows)
+    hour, squares = found["pairs"][0], found["also"]["60 min rmse"][0]
+    assert (hour["better"], hour["worse"]) == ("gaan-with", "gaan-without")
+    # differences 0.1 and 0.11: s = 0.00707, half 12.706 * 0.005 = 0.0635
+    assert (hour["difference"], hour["interval"]) == (0.105, [0.0415, 0.1685])
+    assert (squares["difference"], squares["outcome"]) == (0.21, "shown")
+    assert found["also"]["15 min mae"][0]["outcome"] == "not decided"  # 0 both times
+    assert found["also"]["30 min mae"][0]["outcome"] == "not run"
+    assert found["pairs"][1]["outcome"] == "not run"
+    assert found["ours"]
 
 
 def test_the_outcome_is_that_of_scipys_paired_test():

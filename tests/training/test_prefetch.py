@@ -114,9 +114,9 @@ def test_batches_have_the_same_bits_however_they_are_made(tmp_path):
     run = small_run(tmp_path, fanouts=(4, 3))
     for depth, count_ in ((0, 1), (1, 1), (3, 2), (5, 4)):
         threads.set_num_threads(count_)
-        with Prefetch(run.batches.batch, iter(range(12)), depth=depth) as ahead:
-            for number, batch in enumerate(ahead):
-                alone = run.batches.batch(number)
+        with Prefetch(run.batches.step, iter(range(12)), depth=depth) as ahead:
+            for number, step in enumerate(ahead):
+                (batch,), (alone,) = step.batches, run.batches.step(number).batches
                 np.testing.assert_array_equal(batch.x, alone.x)
                 np.testing.assert_array_equal(batch.labels, alone.labels)
                 for a, b in zip(batch.blocks, alone.blocks, strict=True):
@@ -140,14 +140,14 @@ def test_a_run_ends_with_the_same_bits_for_any_depth_also_when_it_is_interrupted
 
 def test_an_error_in_a_batch_reaches_the_caller_of_the_run(tmp_path, monkeypatch):
     run = small_run(tmp_path)
-    original = Batches.batch
+    original = Batches.step
 
-    def batch(self, number):
+    def step(self, number):
         if number == 6:
             raise MemoryError("a batch of 9 GB")
         return original(self, number)
 
-    monkeypatch.setattr(Batches, "batch", batch)
+    monkeypatch.setattr(Batches, "step", step)
     run.batches = Batches(run.scorer.view(TRAIN), run.batches.features, run.settings, 2)
     with pytest.raises(MemoryError, match="9 GB"):
         run.train()

@@ -9,7 +9,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Literal
@@ -20,6 +20,7 @@ from gaancore.errors import DataError, one_line
 from gaancore.system.disk import expect_file
 
 NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
+SHOWN = 8  # names in a note
 MOST_UNPACKED = 1 << 26  # characters of a line of a `.gz`
 UTF8, MANY = 0x800, 0xFFFF  # in a zip: a flag for names in UTF-8, and more members than it counts
 MAPPED_FROM = 64_000_000  # bytes of an array above which it is not read into memory
@@ -52,6 +53,11 @@ def listed_names(path: Path) -> str:
 def shown_name(name: str) -> str:
     """The beginning of a name, on one line."""
     return one_line(name)[:NAME_SHOWN]
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names on one line, and dots if there are more."""
+    return ", ".join(map(shown_name, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
 def read_npz(

@@ -157,17 +157,19 @@ def _has_fraction(cell: str) -> bool:
 
 
 def parse_numbers(
-    path: Path,
+    path: Path | str,
     line: int,
     cells: list[str],
     columns: Iterable[object],
     *,
     words: Mapping[str, float] = NOTHING,
     remedy: str = "leave the cell empty if the reading is missing",
+    unit: str = "line",
 ) -> list[float]:
     """The cells of a line as numbers.
 
     columns : what to call the column of each. words : what words stand for, in lower case.
+    unit    : what `line` is the number of.
     Raises DataError naming the line and column of the first cell that is neither, with the remedy.
     """
     if "_" not in "".join(cells):  # Python would take 1_2 for 12
@@ -183,7 +185,7 @@ def parse_numbers(
             found.append(words[cell.lower()] if cell.lower() in words else float(cell))
         except ValueError:
             raise DataError(
-                f"{path}: line {line}, column {column}: {shortened(cell)!r} is not a number; "
+                f"{path}: {unit} {line}, column {column}: {shortened(cell)!r} is not a number; "
                 f"{'write decimals with a point' if ',' in cell else remedy}"
             ) from None
     return found

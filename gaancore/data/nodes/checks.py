@@ -3,24 +3,36 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
+from gaancore.data.nodes.features.matrix import (
+    FeatureMatrix,
+    forget,
+    is_mostly_zero,
+    sparse_rows,
+)
 from gaancore.errors import DataError, GraphError
 from gaancore.system.mapped import forget_pages
 
+RepeatedEdges = Literal["error", "sum", "mean", "max", "first"]
 VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
+BYTES_OF_WEIGHTS = 1024  # of a feature: 64 weights, their gradients and Adam's two moments
 
 
-def check_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> np.ndarray:
-    """`features` as finite, C-contiguous float32 (N, F) with N = len(node_ids), N and F >= 1."""
+def check_features(where: str, features: FeatureMatrix, node_ids: np.ndarray) -> FeatureMatrix:
+    """`features` as finite float32 (N, F) with N = len(node_ids), N and F >= 1: in C order, or
+    sparse as they are.
+    """
     expect_features(where, features, node_ids)
+    if sparse.issparse(features):
+        return features
     return np.ascontiguousarray(features, dtype=np.float32)
 
 
-def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> None:
+def expect_features(where: str, features: FeatureMatrix, node_ids: np.ndarray) -> None:
     """Raises DataError unless `features` can be such an array; never copies all of it."""
     if features.ndim != 2 or features.dtype.kind not in "biuf" or 0 in features.shape:
         raise DataError(
@@ -28,17 +40,7 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
             f"got {features.dtype} {features.shape}"
         )
     expect_rows(where, "features", features, node_ids)
-    count, first = 0, (0, 0)
-    step = max(1, VALUES_AT_A_TIME // features.shape[1])
-    for start in range(0, len(features), step):
-        # too large for float32 is inf, and reported as such; some NaN are signals
-        with np.errstate(over="ignore", invalid="ignore"):
-            bad = ~np.isfinite(np.asarray(features[start : start + step], dtype=np.float32))
-        if not count and bad.any():
-            row, column = np.argwhere(bad)[0]
-            first = (start + int(row), int(column))
-        count += int(np.count_nonzero(bad))
-        forget_pages(features)
+    count, first = (_bad_of_sparse if sparse.issparse(features) else _bad_of_dense)(features)
     if count:
         raise DataError(
             f"{where}: features: {count:,} values are not finite in float32, first "
@@ -46,6 +48,28 @@ def expect_features(where: str, features: np.ndarray, node_ids: np.ndarray) -> N
             f"(node id {node_ids[first[0]]}); correct them; nan: zero or mean fills those that are "
             "NaN"
         )
+
+
+def _bad_of_dense(features: np.ndarray) -> tuple[int, tuple[int, int]]:
+    """How many values are not finite in float32, and the place of the first."""
+    count, first = 0, (0, 0)
+    step = max(1, VALUES_AT_A_TIME // features.shape[1])
+    for start in range(0, len(features), step):
+        bad = ~np.isfinite(as_float32(features[start : start + step]))
+        if not count and bad.any():
+            row, column = np.argwhere(bad)[0]
+            first = (start + int(row), int(column))
+        count += int(np.count_nonzero(bad))
+        forget(features)
+    return count, first
+
+
+def _bad_of_sparse(features: sparse.csr_array) -> tuple[int, tuple[int, int]]:
+    bad = np.flatnonzero(~np.isfinite(features.data))
+    if not bad.size:
+        return 0, (0, 0)
+    row = int(np.searchsorted(features.indptr, bad[0], side="right")) - 1
+    return bad.size, (row, int(features.indices[bad[0]]))
 
 
 def check_edge_features(
@@ -56,21 +80,52 @@ def check_edge_features(
     Raises DataError naming the first that is not finite in float32.
     """
     called = names or tuple(f"number {n}" for n in range(1, 1 + edge_attr.shape[1]))
-    bad = ~np.isfinite(edge_attr)
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise DataError(
-            f"{where}: features of edges: {int(bad.sum()):,} values are not finite, first "
-            f"{edge_attr[row, column]} in {called[column]}; correct them"
-        )
-    if not len(edge_attr):
+    if not edge_attr.size:
         return []
-    constant = (edge_attr == edge_attr[0]).all(axis=0)
+    count, first, constant = 0, (0, 0), np.ones(edge_attr.shape[1], bool)
+    step = max(1, VALUES_AT_A_TIME // edge_attr.shape[1])
+    for start in range(0, len(edge_attr), step):
+        part = as_float32(edge_attr[start : start + step])
+        bad = ~np.isfinite(part)
+        if not count and bad.any():
+            row, column = np.argwhere(bad)[0]
+            first = (start + int(row), int(column))
+        count += int(np.count_nonzero(bad))
+        constant &= (part == as_float32(edge_attr[0])).all(axis=0)
+        forget_pages(edge_attr)
+    if count:
+        raise DataError(
+            f"{where}: features of edges: {count:,} values are not finite in float32, first "
+            f"{edge_attr[first]} in {called[first[1]]}; correct them"
+        )
     return [
         f"feature of edges {name}: the same on every edge, so of no use"
         for name, same in zip(called, constant, strict=True)
         if same
     ]
+
+
+def expect_one_of_each(where: str, repeats: int, repeated_edges: RepeatedEdges) -> None:
+    """Raises DataError if edges that have features repeat others and nothing says what then."""
+    if repeats and repeated_edges == "error":
+        raise DataError(
+            f"{where}: {repeats:,} edges repeat another one, and have features; say what becomes "
+            "of these (repeated_edges): their sum, mean or max, or those of the first"
+        )
+
+
+def beyond_float32(where: str, repeated_edges: RepeatedEdges) -> str:
+    """What is said where features of repeated edges were finite, and are not when merged."""
+    return (
+        f"{where}: features of edges: the {repeated_edges} of repeated edges is beyond float32; "
+        "scale them, or choose what else becomes of them (repeated_edges)"
+    )
+
+
+def as_float32(numbers: np.ndarray) -> np.ndarray:
+    """float32, not copied if they are: what is beyond it is inf, and refused as such."""
+    with np.errstate(over="ignore", invalid="ignore"):  # some NaN are signals
+        return numbers.astype(np.float32, copy=False)
 
 
 def check_split(where: str, split: np.ndarray, node_ids: np.ndarray) -> np.ndarray:
@@ -94,25 +149,45 @@ def check_graph_ids(where: str, graph_ids: np.ndarray, node_ids: np.ndarray) -> 
     return graph_ids.astype(np.int64)
 
 
+def feature_rows(where: str, name: str, matrix: Any, num_nodes: int) -> FeatureMatrix:
+    """The matrix (N, F) of features: sparse if it comes so and most of it is 0, else dense.
+
+    Raises DataError as `dense_rows`.
+    """
+    if not sparse.issparse(matrix) or matrix.dtype.kind not in "biuf":
+        return dense_rows(where, name, matrix, num_nodes)
+    _expect_nodes(where, name, matrix, num_nodes)
+    _expect_room(where, name, matrix, BYTES_OF_WEIGHTS * matrix.shape[1], "their weights take")
+    found = sparse_rows(matrix)
+    return found if is_mostly_zero(found) else dense_rows(where, name, found, num_nodes)
+
+
 def dense_rows(where: str, name: str, matrix: Any, num_nodes: int) -> np.ndarray:
     """The matrix (N, F), sparse or not, with all its zeros.
 
     Raises DataError if it has not a row for each node, or if memory cannot hold them.
     """
+    _expect_nodes(where, name, matrix, num_nodes)
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix)
+    _expect_room(where, name, matrix, 4 * num_nodes * matrix.shape[1], "numbers take")
+    with np.errstate(over="ignore"):  # too large for float32 is inf, and reported as such
+        return sparse.csr_array(matrix, dtype=np.float32).toarray()
+
+
+def _expect_room(where: str, name: str, matrix: Any, size: int, what: str) -> None:
+    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise DataError(
+            f"{where}: {name}: {matrix.shape[0]:,} x {matrix.shape[1]:,} {what} {size / 1e9:,.0f} "
+            "GB, more than this machine has; leave out columns"
+        )
+
+
+def _expect_nodes(where: str, name: str, matrix: Any, num_nodes: int) -> None:
     if matrix.shape[0] != num_nodes:
         raise DataError(
             f"{where}: {name}: expected {num_nodes:,} rows (one per node), got {matrix.shape[0]:,}"
         )
-    if not sparse.issparse(matrix):
-        return np.asarray(matrix)
-    size = 4 * num_nodes * matrix.shape[1]
-    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
-        raise DataError(
-            f"{where}: {name}: {num_nodes:,} x {matrix.shape[1]:,} numbers take {size / 1e9:,.0f} "
-            "GB, more than this machine has; leave out columns"
-        )
-    with np.errstate(over="ignore"):  # too large for float32 is inf, and reported as such
-        return sparse.csr_array(matrix, dtype=np.float32).toarray()
 
 
 @contextmanager
@@ -124,11 +199,11 @@ def naming_file(where: str) -> Iterator[None]:
         raise DataError(f"{where}: {error}") from error
 
 
-def expect_rows(where: str, what: str, values: np.ndarray, node_ids: np.ndarray) -> None:
+def expect_rows(where: str, what: str, values: FeatureMatrix, node_ids: np.ndarray) -> None:
     """Raises DataError unless there is a row for each node."""
-    if len(values) != len(node_ids):
+    if (rows := values.shape[0]) != len(node_ids):
         raise DataError(
-            f"{where}: {what}: expected {len(node_ids):,} rows (one per node), got {len(values):,}"
+            f"{where}: {what}: expected {len(node_ids):,} rows (one per node), got {rows:,}"
         )
 
 

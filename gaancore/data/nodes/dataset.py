@@ -4,7 +4,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 
+from gaancore.data.nodes.features.matrix import (
+    FeatureMatrix,
+    arrays_of,
+    first_rows,
+    share_filled,
+)
+from gaancore.display import Shown
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import checksum
 
@@ -12,12 +20,13 @@ TRAIN, VALIDATION, TEST = 0, 1, 2
 UNFLAGGED = -1  # in no split
 
 
-@dataclass(frozen=True)
-class NodeDataset:
+@dataclass(frozen=True, repr=False)
+class NodeDataset(Shown):
     """A graph whose nodes have features, labels and a split.
 
     graph       : undirected (both arcs of an edge stored), rows sorted, no arc twice.
-    features    : (N, F) float32, C-contiguous, finite.
+    features    : (N, F) float32, finite: an array, C-contiguous, or SciPy's csr_array with an entry
+                  for each number that is not 0, by column.
     labels      : (N, C) uint8 of 0 and 1 if a node has several labels, else (N,) int64 classes.
     split       : (N,) int8: TRAIN, VALIDATION, TEST, or UNFLAGGED: every split sees it as a
                   neighbour, and its own label is ignored.
@@ -27,6 +36,7 @@ class NodeDataset:
     class_names : (C,) the files' own names of the classes or labels; None if they have none.
     feature_names : (F,) the files' own names of the features; None if they have none.
     edge_names  : (B,) the names of the features of edges, graph.edge_attr; None if edges have none.
+    learned     : whether the features are those of `with_learned`, the numbers of the nodes alone.
     notes       : one line each, for the user: what was merged, dropped or assumed.
     ceiling     : micro-F1 that no model can be expected to beat; synthetic data only.
 
@@ -45,7 +55,7 @@ class NodeDataset:
     kind: Literal["real", "synthetic"]
     path: str | None
     graph: CSRGraph
-    features: np.ndarray
+    features: FeatureMatrix
     labels: np.ndarray
     split: np.ndarray
     graph_ids: np.ndarray | None
@@ -54,6 +64,7 @@ class NodeDataset:
     class_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
     edge_names: tuple[str, ...] | None = None
+    learned: bool = False
     notes: tuple[str, ...] = ()
     ceiling: float | None = None
 
@@ -99,7 +110,7 @@ class NodeDataset:
         return replace(
             self,
             graph=self.graph.induced_subgraph(ids),
-            features=self.features[rows],
+            features=first_rows(self.features, ids.size) if first else self.features[ids],
             labels=self.labels[rows],
             split=self.split[rows],
             graph_ids=None if self.graph_ids is None else self.graph_ids[rows],
@@ -116,11 +127,29 @@ class NodeDataset:
             "nodes_per_split": [int(self.nodes(split).size) for split in range(3)],
         }
 
+    def _shown(self) -> dict[str, Any]:
+        names = ("train", "validation", "test", "no split")
+        sizes = [int(np.count_nonzero(self.split == part)) for part in (0, 1, 2, UNFLAGGED)]
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "path": self.path,
+            "num_nodes": self.num_nodes,
+            "num_edges": self.num_edges,
+            "features": self.features,
+            "edge_attr": self.graph.edge_attr,
+            "labels": self.labels,
+            "num_classes": self.num_classes,
+            "split": {name: size for name, size in zip(names, sizes, strict=True) if size},
+            "notes": len(self.notes) or None,
+        }
+
     def facts(self) -> dict[str, Any]:
         """What a run writes down about its data: counts, names, notes, and a checksum of the
         graph, features, labels, split and graph ids, as JSON can hold them.
         """
-        arrays = [self.graph.indptr, self.graph.indices, self.features, self.labels, self.split]
+        features = arrays_of(self.features)
+        arrays = [self.graph.indptr, self.graph.indices, *features, self.labels, self.split]
         arrays += [x for x in (self.graph_ids, self.graph.edge_attr) if x is not None]
         facts: dict[str, Any] = {
             "kind": self.kind,
@@ -129,6 +158,10 @@ class NodeDataset:
             "checksum": f"{checksum(arrays):08x}",
             "notes": list(self.notes),
         }
+        if self.learned:
+            facts["learned_features"] = True
+        elif sparse.issparse(self.features):
+            facts["features_filled"] = round(share_filled(self.features), 6)
         for name in ("class_names", "feature_names", "edge_names"):
             if (names := getattr(self, name)) is not None:
                 facts[name] = list(names)

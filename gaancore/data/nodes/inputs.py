@@ -1,27 +1,31 @@
 """What a model sees of a graph: no labels and no split, so that it may be a new one."""
 
 import os
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaancore.data.nodes.checks import check_features
+from gaancore.data.nodes.checks import RepeatedEdges, check_features
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix, chosen_columns
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.make import RawDataset, RepeatedEdges, settle_graph
+from gaancore.data.nodes.make import RawDataset, settle_graph
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
+from gaancore.display import Shown
 from gaancore.errors import DataError, one_line
 from gaancore.graph import CSRGraph, SelfLoops
+from gaancore.system.disk import checksum
 from gaancore.system.paths import user_path
 
 SHOWN = 5  # ids in a message
 
 
-@dataclass(frozen=True)
-class NodeInputs:
+@dataclass(frozen=True, repr=False)
+class NodeInputs(Shown):
     """A graph and the features of its nodes; see NodeDataset for the arrays and names.
 
     >>> import gaancore
@@ -31,11 +35,21 @@ class NodeInputs:
 
     path: str | None
     graph: CSRGraph
-    features: np.ndarray
+    features: FeatureMatrix
     node_ids: np.ndarray
     feature_names: tuple[str, ...] | None
     notes: tuple[str, ...]
     edge_names: tuple[str, ...] | None = None
+
+    def _shown(self) -> dict[str, object]:
+        return {
+            "path": self.path,
+            "num_nodes": self.graph.num_nodes,
+            "num_edges": self.graph.num_edges,
+            "features": self.features,
+            "edge_attr": self.graph.edge_attr,
+            "notes": len(self.notes) or None,
+        }
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """(n,) int64: the rows of the nodes that the files call `ids`, one for each, in this order.
@@ -63,15 +77,48 @@ def inputs_of(dataset: NodeDataset) -> NodeInputs:
     return NodeInputs(d.path, d.graph, d.features, d.node_ids, *names)
 
 
-def match_categories(inputs: NodeInputs, known: Sequence[str] | None) -> NodeInputs:
-    """`inputs` with the features `known`, where they differ in categories of text alone.
-
-    A category that no node here has becomes a feature of 0; one that is not known is left out, and
-    a note says of how many nodes. Anything else that differs stays as it is.
+def identity_of(inputs: NodeInputs) -> int:
+    """A number that tells whether two graphs are of the same nodes in the same order: by their ids,
+    and by the arcs too where a node is only called by its number.
     """
-    names = inputs.feature_names
+    ids = inputs.node_ids
+    found = zlib.crc32("\n".join(map(str, ids.tolist())).encode())
+    if not np.array_equal(ids, np.arange(ids.size)):
+        return found
+    return checksum([inputs.graph.indptr, inputs.graph.indices], found)
+
+
+def match_categories(
+    inputs: NodeInputs, known: Sequence[str] | None, of_edges: Sequence[str] | None
+) -> NodeInputs:
+    """`inputs` with the features `known`, and those of edges `of_edges`, where they differ in
+    categories of text alone.
+
+    A category that no node, or edge, here has becomes a feature of 0; one that is not known is left
+    out, and a note says of how many nodes or arcs. Anything else that differs stays as it is.
+    """
+    if (found := _matched(inputs.features, inputs.feature_names, known, "node")) is not None:
+        matrix, names, notes = found
+        told = (*inputs.notes, *notes)
+        inputs = replace(inputs, features=matrix, feature_names=names, notes=told)
+    graph = inputs.graph
+    if (found := _matched(graph.edge_attr, inputs.edge_names, of_edges, "arc")) is not None:
+        matrix, names, notes = found
+        told = (*inputs.notes, *notes)
+        graph = graph.with_edge_attr(matrix)
+        inputs = replace(inputs, graph=graph, edge_names=names, notes=told)
+    return inputs
+
+
+def _matched(
+    matrix: FeatureMatrix,
+    names: tuple[str, ...] | None,
+    known: Sequence[str] | None,
+    owner: str,
+) -> tuple[FeatureMatrix, tuple[str, ...], list[str]] | None:
+    """The matrix of the features `known`, their names, and what to say; None if nothing changes."""
     if known is None or names is None or tuple(known) == names:
-        return inputs
+        return None
     place = {name: at for at, name in enumerate(names)}
     lacking = [name for name in known if name not in place]
     unknown = [name for name in names if name not in {*known}]
@@ -80,24 +127,21 @@ def match_categories(inputs: NodeInputs, known: Sequence[str] | None) -> NodeInp
     common = [name for name in known if name in place], [n for n in names if n not in unknown]
     differing = (*lacking, *unknown)
     if common[0] != common[1] or not all(_column_of(name) in categories for name in differing):
-        return inputs
-    features = np.zeros((len(inputs.features), len(known)), np.float32)
-    for at, name in enumerate(known):
-        if name in place:
-            features[:, at] = inputs.features[:, place[name]]
+        return None
+    found = chosen_columns(matrix, np.array([place.get(name, -1) for name in known], np.int64))
     notes = []
     if unknown:
-        count = int(inputs.features[:, [place[name] for name in unknown]].any(axis=1).sum())
+        left_out = chosen_columns(matrix, np.array([place[name] for name in unknown]))
+        count = np.unique(left_out.nonzero()[0]).size
         some = ", ".join(unknown[:SHOWN]) + (", ..." if len(unknown) > SHOWN else "")
         notes.append(
-            f"warning: categories that the run has not seen, left out, of {count:,} nodes: {some}"
+            f"warning: categories that the run has not seen, left out, of {count:,} {owner}s: "
+            f"{some}"
         )
     if lacking:
         some = ", ".join(lacking[:SHOWN]) + (", ..." if len(lacking) > SHOWN else "")
-        notes.append(f"categories that no node here has: {some}")
-    return replace(
-        inputs, features=features, feature_names=tuple(known), notes=(*inputs.notes, *notes)
-    )
+        notes.append(f"categories that no {owner} here has: {some}")
+    return found, tuple(known), notes
 
 
 def _column_of(name: str) -> str:

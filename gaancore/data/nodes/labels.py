@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaancore.data.files.arrays import shown_name
+from gaancore.data.files.arrays import listed
 from gaancore.data.files.number_table import NOTHING
 from gaancore.data.nodes.checks import expect_rows
 from gaancore.errors import DataError
 
 MOST_CLASSES = 1_000_000
-SHOWN = 8  # names in a note
 # What means "no label" in every layout; -100 is what PyTorch's losses leave out.
 NONE_NUMBERS = (-1, -100)
 NONE_WORDS = {*NOTHING, "<na>", "nat", "-1", "-1.0", "-100", "-100.0"}
@@ -201,11 +200,6 @@ def name_classes(labels: Labels, names: tuple[str, ...] | None) -> Labels:
     gaps = "" if in_a_row else " (no node of the split has another)"
     note = f"classes {which}{gaps} renumbered 0 to {len(own) - 1}"
     return replace(labels, class_names=own, notes=(*labels.notes, note))
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first names on one line, and dots if there are more."""
-    return ", ".join(map(shown_name, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
 
 
 def _refuse_unlabelled(where: str, labels: np.ndarray, node_ids: np.ndarray) -> None:

@@ -4,10 +4,12 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from gaancore.data.nodes.checks import RepeatedEdges
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.make import RepeatedEdges, Unflagged, make_dataset, split_notes
+from gaancore.data.nodes.layouts.without_features import with_learned
+from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
 from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
@@ -72,13 +74,18 @@ def load_nodes(
             unflagged=unflagged,
             repeated_edges=repeated_edges,
         )
-        return replace(made, notes=(*made.notes, *split_notes(made.split)))
+        made = replace(made, notes=(*made.notes, *split_notes(made.split)))
+        return with_learned(made) if reading.features == "learned" else made
     reading.expect_of_store(source)
     dataset = open_store(source)
     if multi_label is not None and dataset.multi_label != multi_label:
         has, other = ("one class", False) if multi_label else ("several labels", True)
         raise DataError(f"{source}: the store has {has} per node; multi_label: {other} takes them")
-    return replace(dataset, graph=dataset.graph.self_loops(self_loops))
+    dataset = replace(dataset, graph=dataset.graph.self_loops(self_loops))
+    if reading.features != "learned":
+        return dataset
+    unused = f"{dataset.num_features:,} features of the files are not used"
+    return with_learned(replace(dataset, notes=(*dataset.notes, unused)))
 
 
 def find_dataset(name: str) -> Path | None:

@@ -5,19 +5,24 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from gaancore.data.files.arrays import listed
 from gaancore.data.nodes.checks import (
+    RepeatedEdges,
+    as_float32,
+    beyond_float32,
     check_edge_features,
     check_features,
     check_graph_ids,
     check_split,
+    expect_one_of_each,
 )
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION, NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.labels import (
     MEANT,
     Labels,
     are_numbers,
     check_labels,
-    listed,
     name_classes,
     without_label,
 )
@@ -26,7 +31,6 @@ from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
 Unflagged = Literal["drop", "train", "context", "error"]
 PARTS = ("training", "validation", "test")
-RepeatedEdges = Literal["error", "sum", "mean", "max", "first"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class RawDataset:
     """What the files say, before any check of the values.
 
     graph      : the arcs as they are stored: one way or both, repeats and self-loops included.
-    features   : (N, F); its rows are the nodes, so a node without edges is a node too.
+    features   : (N, F), dense or as `feature_rows` gives them; its rows are the nodes, so a node
+                 without edges is a node too.
     labels     : (N, C) or (N,), where NaN, -1 and -100 mean none; None if the file has none, as a
                  graph to predict on.
     split      : (N,) 0 train, 1 validation, 2 test, -1 not said; None if no node has one.
@@ -49,7 +54,7 @@ class RawDataset:
 
     path: str | None
     graph: CSRGraph | ArcList
-    features: np.ndarray
+    features: FeatureMatrix
     labels: np.ndarray | None
     split: np.ndarray | None
     node_ids: np.ndarray
@@ -134,13 +139,13 @@ def settle_graph(
     if stored.edge_attr is None:
         undirected = stored.undirected()
     else:
-        said = check_edge_features(raw.path or "edges", stored.edge_attr, raw.edge_names)
-        if repeated_edges == "error" and (repeats := stored.num_repeats):
-            raise DataError(
-                f"{raw.path or 'edges'}: {repeats:,} edges repeat another one, and have features; "
-                "repeated_edges: sum, mean or max of these, or first"
-            )
+        where = raw.path or "edges"
+        said = check_edge_features(where, stored.edge_attr, raw.edge_names)
+        stored = stored.with_edge_attr(as_float32(stored.edge_attr))
+        expect_one_of_each(where, stored.num_repeats, repeated_edges)
         undirected = stored.undirected(reduce=None if repeated_edges == "error" else repeated_edges)
+        if stored.num_repeats and not np.isfinite(undirected.edge_attr).all():
+            raise DataError(beyond_float32(where, repeated_edges))
     graph = undirected.self_loops(self_loops)
     merged = graph_notes(undirected.num_edges, stored.num_repeats)
     return graph, [*said, *merged, *_loop_notes(undirected, graph, self_loops)]

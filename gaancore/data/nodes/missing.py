@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
+from scipy import sparse
 
 from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TRAIN
@@ -26,20 +27,43 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
     features = raw.features
     if nan == "error" or features.dtype.kind != "f" or features.ndim != 2:
         return raw
-    missing = np.isnan(features)
-    count = int(np.count_nonzero(missing))
+    entries = features.data if sparse.issparse(features) else features
+    count = int(np.count_nonzero(np.isnan(entries)))
     if not count:
         return raw
-    fill = np.zeros(features.shape[1])
+    train = None
     if nan == "mean":
         if raw.split is None:
             raise DataError(
                 f"{raw.path}: no split, so no training nodes to take a mean over; nan: choose zero"
             )
-        split = check_split(raw.sources["split"], raw.split, raw.node_ids)
-        there = ~missing & (split == TRAIN)[:, None]
-        fill = features.sum(axis=0, dtype=np.float64, where=there) / there.sum(axis=0).clip(1)
-    filled = np.where(missing, fill.astype(features.dtype), features)
+        train = check_split(raw.sources["split"], raw.split, raw.node_ids) == TRAIN
+    filled = (_filled_sparse if sparse.issparse(features) else _filled)(features, train)
     by = "0" if nan == "zero" else "the mean over the training nodes"
     note = f"{count:,} features that are NaN replaced by {by}"
     return replace(raw, features=filled, notes=(*raw.notes, note))
+
+
+def _filled(features: np.ndarray, train: np.ndarray | None) -> np.ndarray:
+    """0 where features are NaN, or the mean of the same feature over the nodes `train`."""
+    missing = np.isnan(features)
+    fill = np.zeros(features.shape[1])
+    if train is not None:
+        there = ~missing & train[:, None]
+        fill = features.sum(axis=0, dtype=np.float64, where=there) / there.sum(axis=0).clip(1)
+    return np.where(missing, fill.astype(features.dtype), features)
+
+
+def _filled_sparse(features: sparse.csr_array, train: np.ndarray | None) -> sparse.csr_array:
+    """The same; zeros that have no entry are in the mean."""
+    filled, width = features.copy(), features.shape[1]
+    missing, fill = np.isnan(features.data), np.zeros(width)
+    if train is not None:
+        learned = np.repeat(train, np.diff(features.indptr))
+        there = learned & ~missing
+        sums = np.bincount(features.indices[there], features.data[there], width)
+        lacking = np.bincount(features.indices[learned & missing], minlength=width)
+        fill = sums / (np.count_nonzero(train) - lacking).clip(1)
+    filled.data[missing] = fill[features.indices[missing]]
+    filled.eliminate_zeros()
+    return filled

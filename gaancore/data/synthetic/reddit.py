@@ -13,7 +13,7 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.store.writer import store_writer
 from gaancore.errors import SettingsError
 from gaancore.graph import CSRGraph
-from gaancore.graph.stream_rows import Progress, write_undirected
+from gaancore.graph.stream.rows import Progress, write_undirected
 from gaancore.seeding import generator
 from gaancore.system.mapped import forget_pages
 

@@ -8,8 +8,7 @@ nothing about scores on METR-LA.
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
+import scipy  # whose modules are imported at their first use
 
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.data.traffic.make import RawTraffic, RoadGraph, make_traffic
@@ -106,7 +105,9 @@ def _jams(rng: np.random.Generator, num_steps: int, graph: CSRGraph) -> np.ndarr
     """The share of the speed that incidents take: (T, N), the worst where several meet."""
     num_nodes = graph.num_nodes
     arcs = (np.ones(graph.num_edges), graph.indices, graph.indptr)  # each row leads back
-    hops = csgraph.shortest_path(sparse.csr_array(arcs, shape=(num_nodes, num_nodes)))
+    hops = scipy.sparse.csgraph.shortest_path(
+        scipy.sparse.csr_array(arcs, shape=(num_nodes, num_nodes))
+    )
     mean_count = INCIDENTS_PER_SENSOR_AND_DAY * num_nodes * num_steps / STEPS_PER_DAY
     jams = np.zeros((num_steps + MOST_HOPS * STEPS_PER_HOP + 20, num_nodes))
     for _ in range(rng.poisson(mean_count)):

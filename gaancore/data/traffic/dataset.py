@@ -9,6 +9,7 @@ import numpy as np
 
 from gaancore.data.files.number_table import shortened
 from gaancore.data.traffic.steps import later
+from gaancore.display import Shown
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import checksum
 
@@ -48,8 +49,8 @@ class Windows:
         return np.cumsum(changes[:-1]) > 0
 
 
-@dataclass(frozen=True)
-class TrafficDataset:
+@dataclass(frozen=True, repr=False)
+class TrafficDataset(Shown):
     """Speeds at N sensors over T steps, and the graph of the sensors.
 
     graph        : N nodes; row i lists the sensors that i gathers from; no edge twice.
@@ -122,6 +123,23 @@ class TrafficDataset:
             "num_sensors": self.num_sensors,
             "num_edges": self.graph.num_edges,
             "num_steps": self.num_steps,
+        }
+
+    def _shown(self) -> dict[str, Any]:
+        times = self.times
+        return {
+            "kind": self.kind,
+            "path": self.path,
+            **self.counts(),
+            "step": self.step,
+            "first": None if times is None else str(times[0]),
+            "last": None if times is None else str(times[-1]),
+            "speeds": self.speeds,
+            "missing": f"{100 * (1 - float(self.valid.mean())):.3g} %",
+            "others": self.others,
+            "edge_attr": self.graph.edge_attr,
+            "coordinates": self.coordinates,
+            "notes": len(self.notes) or None,
         }
 
     def facts(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from gaancore.kernels.arguments import check_if_asked
 from gaancore.kernels.cpu.attention import attention_backward, attention_forward
+from gaancore.kernels.cpu.columns import join_columns, split_columns
 from gaancore.kernels.cpu.edges import (
     edge_attention_backward,
     edge_attention_forward,
@@ -19,8 +20,16 @@ from gaancore.kernels.cpu.elementwise import (
     gru_update_forward,
     scale_heads_backward,
     scale_heads_forward,
+    sigmoid_backward,
+    sigmoid_forward,
 )
-from gaancore.kernels.cpu.linear import linear_backward, linear_forward, matmul
+from gaancore.kernels.cpu.linear import (
+    linear_backward,
+    linear_each_backward,
+    linear_each_forward,
+    linear_forward,
+    matmul,
+)
 from gaancore.kernels.cpu.losses import bce_with_logits, softmax_cross_entropy
 from gaancore.kernels.cpu.pools import (
     segment_max_backward,
@@ -52,7 +61,10 @@ __all__ = [
     "feature_sum",
     "gru_update_backward",
     "gru_update_forward",
+    "join_columns",
     "linear_backward",
+    "linear_each_backward",
+    "linear_each_forward",
     "linear_forward",
     "matmul",
     "scale_heads_backward",
@@ -64,6 +76,9 @@ __all__ = [
     "segment_softmax_backward",
     "segment_softmax_forward",
     "segment_weighted_sum",
+    "sigmoid_backward",
+    "sigmoid_forward",
     "softmax_cross_entropy",
+    "split_columns",
 ]
 check_if_asked(globals(), __all__)

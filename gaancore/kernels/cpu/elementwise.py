@@ -38,6 +38,15 @@ def _dropout(x, out, threshold, scale, key, start, stop):
         out[i] = x[i] * scale if random_word(key, start + i) >= threshold else zero
 
 
+def sigmoid_forward(x: np.ndarray) -> np.ndarray:
+    half = x.dtype.type(0.5)
+    return half * np.tanh(half * x) + half
+
+
+def sigmoid_backward(grad: np.ndarray, out: np.ndarray) -> np.ndarray:
+    return grad * out * (1 - out)
+
+
 def scale_heads_forward(heads: np.ndarray, gates: np.ndarray) -> np.ndarray:
     out = np.empty_like(heads)
     args = (node_rows(heads), gates, node_rows(out))

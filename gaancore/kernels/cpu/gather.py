@@ -19,6 +19,46 @@ def gather_rows(
     return out
 
 
+def gather_sparse_rows(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+    rows: np.ndarray,
+    scale: np.ndarray,
+    by_row: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """indptr (n + 1,) int64, indices (E,) int32 and values (E,) float32 of some rows of a matrix in
+    compressed sparse rows, each value divided by the `scale` of its column, in float64.
+
+    by_row : each is then divided by the sum of the absolute values of its row.
+    The arrays may be memory-mapped, as for gather_rows.
+    """
+    starts = np.zeros(rows.size + 1, np.int64)
+    np.cumsum(indptr[rows + 1] - indptr[rows], out=starts[1:])
+    out_indices = np.empty(starts[-1], np.int32)
+    out_values = np.empty(starts[-1], np.float32)
+    given = (np.asarray(indptr), np.asarray(indices), np.asarray(values), rows, scale, by_row)
+    width = 1 + starts[-1] // max(1, rows.size)
+    share_rows(_gather_sparse, rows.size, width, *given, starts, out_indices, out_values)
+    return starts, out_indices, out_values
+
+
+@jit
+def _gather_sparse(
+    indptr, indices, values, rows, scale, by_row, starts, out_indices, out_values, start, stop
+):
+    for i in range(start, stop):
+        shift, total = indptr[rows[i]] - starts[i], 0.0
+        for e in range(starts[i], starts[i + 1]):
+            column = indices[e + shift]
+            out_indices[e] = column
+            out_values[e] = values[e + shift] / scale[column]
+            total += abs(np.float64(out_values[e]))
+        if by_row and total > 0:
+            for e in range(starts[i], starts[i + 1]):
+                out_values[e] = out_values[e] / total
+
+
 @jit
 def _gather(
     matrix: np.ndarray,

@@ -8,6 +8,8 @@ Numba's np.dot calls SciPy's BLAS without holding the interpreter's lock: from P
 would wait for each other between any two pieces.
 """
 
+from itertools import zip_longest
+
 import numpy as np
 
 from gaancore.system import threads
@@ -104,6 +106,7 @@ def linear_backward(
     weight: np.ndarray,
     slope: float,
     needed: tuple[bool, ...],
+    totals: tuple[np.ndarray | None, ...] = (),
 ) -> tuple[tuple[np.ndarray | None, ...], np.ndarray, np.ndarray]:
     height = _row_piece(grad.shape[0])
     pieces = -(-grad.shape[0] // height)
@@ -120,9 +123,12 @@ def linear_backward(
     asked_for = tuple(
         part if wanted else None for part, wanted in zip(grad_parts, needed, strict=True)
     )
-    if pieces == 1:
-        return asked_for, grad_weights[0], grad_biases[0]
-    return asked_for, grad_weights.sum(axis=0), grad_biases.sum(axis=0)
+    sums = [x[0] if pieces == 1 else x.sum(axis=0) for x in (grad_weights, grad_biases)]
+    *grads, grad_weight, grad_bias = (
+        grad if total is None or grad is None else np.add(total, grad, out=total)
+        for grad, total in zip_longest((*asked_for, *sums), totals)
+    )
+    return tuple(grads), grad_weight, grad_bias
 
 
 @jit
@@ -145,6 +151,34 @@ def _linear_backward(
                 np.dot(before, weight[rows].T, out=grad_parts[n][lo:hi])
             np.dot(x.T, before, out=grad_weights[piece, rows])
             at += x.shape[1]
+
+
+def linear_each_forward(
+    x: np.ndarray, weights: Parts, biases: Parts, slopes: tuple[float, ...]
+) -> tuple[Parts, None]:
+    layers = zip(weights, biases, slopes, strict=True)
+    return tuple(linear_forward((x,), *layer) for layer in layers), None
+
+
+def linear_each_backward(
+    grads: Parts, outs: Parts, x: np.ndarray, weights: Parts, joined: None,
+    slopes: tuple[float, ...], needed: bool, totals: tuple[np.ndarray | None, ...],
+) -> tuple[tuple[np.ndarray | None, ...], Parts, Parts]:  # fmt: skip
+    count = len(weights)
+    found = [
+        linear_backward(grad, out, (x,), weight, slope, (needed,), (None, of_weight, of_bias))
+        for grad, out, weight, slope, of_weight, of_bias in zip(
+            grads,
+            outs,
+            weights,
+            slopes,
+            totals[count : 2 * count],
+            totals[2 * count :],
+            strict=True,
+        )
+    ]
+    grad_xs = tuple(grad_parts[0] for grad_parts, _, _ in found)
+    return grad_xs, tuple(w for _, w, _ in found), tuple(b for _, _, b in found)
 
 
 @jit

@@ -2,6 +2,7 @@
 
 from gaancore.kernels.arguments import check_if_asked
 from gaancore.kernels.cuda.attention import attention_backward, attention_forward
+from gaancore.kernels.cuda.columns import join_columns, split_columns
 from gaancore.kernels.cuda.edges import (
     edge_attention_backward,
     edge_attention_forward,
@@ -19,8 +20,17 @@ from gaancore.kernels.cuda.elementwise import (
     gru_update_forward,
     scale_heads_backward,
     scale_heads_forward,
+    sigmoid_backward,
+    sigmoid_forward,
 )
-from gaancore.kernels.cuda.linear import linear_backward, linear_forward, matmul
+from gaancore.kernels.cuda.launcher import run_where_arrays_live
+from gaancore.kernels.cuda.linear import (
+    linear_backward,
+    linear_each_backward,
+    linear_each_forward,
+    linear_forward,
+    matmul,
+)
 from gaancore.kernels.cuda.losses import bce_with_logits, softmax_cross_entropy
 from gaancore.kernels.cuda.pools import (
     segment_max_backward,
@@ -52,7 +62,10 @@ __all__ = [
     "feature_sum",
     "gru_update_backward",
     "gru_update_forward",
+    "join_columns",
     "linear_backward",
+    "linear_each_backward",
+    "linear_each_forward",
     "linear_forward",
     "matmul",
     "scale_heads_backward",
@@ -64,6 +77,10 @@ __all__ = [
     "segment_softmax_backward",
     "segment_softmax_forward",
     "segment_weighted_sum",
+    "sigmoid_backward",
+    "sigmoid_forward",
     "softmax_cross_entropy",
+    "split_columns",
 ]
 check_if_asked(globals(), __all__)
+run_where_arrays_live(globals(), __all__)

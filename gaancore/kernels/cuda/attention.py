@@ -6,7 +6,14 @@ import numpy as np
 
 from gaancore.array import Array, array_module
 from gaancore.kernels import dropout_constants
-from gaancore.kernels.cuda.launcher import STRIPS, launch, num_slots, share_out
+from gaancore.kernels.cuda.launcher import (
+    STRIPS,
+    joining_team,
+    launch,
+    num_slots,
+    power_of_two,
+    share_out,
+)
 from gaancore.kernels.cuda.segments import segment_weighted_sum
 
 Triple = tuple[Array, Array, Array]
@@ -33,7 +40,7 @@ def attention_forward(
     seed: int,
 ) -> tuple[Array, Saved]:
     xp, dtype, (N, K, A), D = array_module(values), values.dtype, queries.shape, values.shape[2]
-    slots = num_slots(indices.size)
+    slots = num_slots(indptr, indices.size)
     numbers, team, teams = share_out(queries, keys, values, packs=STRIPS)
     out, partial = (xp.empty((rows, K, D), dtype) for rows in (N, slots))
     stats, partial_stats = (xp.empty((rows, K, 2), dtype) for rows in (N, slots))
@@ -43,8 +50,11 @@ def attention_forward(
     args = (*given, *sizes, *static, *made)
     threads = (N + slots) * K * teams * team
     launch("attention", "attention_forward", values, threads, *args, numbers=numbers)
-    pieces = (partial, partial_stats, indptr, i64(N), i64(slots), i32(K), i32(D), out, stats)
-    launch("attention", "attention_pieces", values, slots * K * D, *pieces, numbers=numbers)
+    joining = joining_team(indptr, slots)
+    joined = (i64(N), i64(slots), i32(K), i32(D), i32(joining))
+    pieces = (partial, partial_stats, indptr, *joined, out, stats)
+    threads = slots * K * D * joining
+    launch("attention", "attention_pieces", values, threads, *pieces, numbers=numbers)
     return out, Saved(queries, keys, values, stats)
 
 
@@ -63,7 +73,7 @@ def attention_backward(
 ) -> Triple:
     queries, keys, values, stats = saved
     xp, dtype, (N, K, A), D = array_module(grad), grad.dtype, queries.shape, grad.shape[2]
-    slots = num_slots(indices.size)
+    slots = num_slots(indptr, indices.size)
     numbers, team, _ = share_out(queries, keys, values, grad)
     weights, grad_scores = (xp.empty((indices.size, K), dtype) for _ in range(2))
     sizes = (i64(N), i64(slots), i32(K), i32(A), i32(D), i32(team))
@@ -72,9 +82,29 @@ def attention_backward(
     args = (*given, *sizes, *static, weights, grad_scores)
     threads = (N + slots) * K * team
     launch("attention", "attention_backward", grad, threads, *args, numbers=numbers)
-    transposed = (t_indptr, t_indices, t_edge_ids)
-    return (
-        segment_weighted_sum(grad_scores, keys, indptr, indices),
-        segment_weighted_sum(grad_scores, queries, *transposed),
-        segment_weighted_sum(weights, grad, *transposed),
-    )
+    grad_queries = segment_weighted_sum(grad_scores, keys, indptr, indices)
+    of_edges = (grad_scores, weights, queries, grad)
+    return grad_queries, *_to_sources(of_edges, t_indptr, t_indices, t_edge_ids, keys.shape[0])
+
+
+def _to_sources(
+    of_edges: tuple[Array, ...], t_indptr: Array, t_indices: Array, t_edge_ids: Array, S: int
+) -> tuple[Array, Array]:
+    """The gradients of keys and values, in one walk of the transposed rows."""
+    _, _, queries, grad = of_edges
+    xp, dtype, (_, K, A), D = array_module(grad), grad.dtype, queries.shape, grad.shape[2]
+    slots, numbers = num_slots(t_indptr, t_indices.size), share_out(queries, grad)[0]
+    lanes = max(1, (A + D) // numbers)
+    team = power_of_two(lanes)
+    grad_keys, grad_values = xp.empty((S, K, A), dtype), xp.empty((S, K, D), dtype)
+    partial = xp.empty((slots, K, A + D), dtype)
+    sizes = (i64(S), i64(slots), i32(K), i32(A), i32(D))
+    given = (*of_edges, t_indptr, t_indices, t_edge_ids, i32(t_edge_ids.itemsize), *sizes)
+    threads = (S + slots) * K * -(-lanes // team) * team
+    args = (*given, i32(team), grad_keys, grad_values, partial)
+    launch("attention_sources", "attention_sources", grad, threads, *args, numbers=numbers)
+    joining = joining_team(t_indptr, slots)
+    pieces = (partial, t_indptr, *sizes, i32(joining), grad_keys, grad_values)
+    threads = slots * K * (A + D) * joining
+    launch("attention_sources", "attention_sources_pieces", grad, threads, *pieces)
+    return grad_keys, grad_values

@@ -25,7 +25,7 @@ i64, i32 = np.int64, np.int32
 
 def feature_dot(queries: Array, edges: Array, indptr: Array) -> Array:
     (N, B, K), E = queries.shape, edges.shape[0]
-    slots, team = num_slots(E), power_of_two(-(-E * K // max(1, N)))
+    slots, team = num_slots(indptr, E), power_of_two(-(-E * K // max(1, N)))
     out = array_module(edges).empty((E, K), edges.dtype)
     sizes = (i64(N), i64(slots), i32(B), i32(K), i32(team))
     launch("edge_features", "feature_dot", edges, (N + slots) * team, queries, edges, indptr,
@@ -55,7 +55,7 @@ def edge_sum_backward(
     t_edge_ids: Array,
 ) -> Grads:  # fmt: skip
     xp, dtype, (N, K, D), (E, B) = array_module(grad), grad.dtype, grad.shape, edges.shape
-    slots, chunk = num_slots(E), _chunk(E)
+    slots, chunk = num_slots(indptr, E), _chunk(E)
     numbers, team, _ = share_out(grad, values, projection)
     static = (i32(B), dtype.type(slope))
     given = (values, edges, projection, indptr, indices, *static)
@@ -89,7 +89,7 @@ def edge_max_forward(
     values: Array, edges: Array, projection: Array, indptr: Array, indices: Array
 ) -> tuple[Array, Array]:
     xp, F, B = array_module(values), values.shape[1], edges.shape[1]
-    N, slots = indptr.size - 1, num_slots(indices.size)
+    N, slots = indptr.size - 1, num_slots(indptr, indices.size)
     numbers, team, teams = share_out(values, projection)
     out, partial = (xp.empty((rows, F), values.dtype) for rows in (N, slots))
     places, partial_places = (xp.empty((rows, F), i32) for rows in (N, slots))
@@ -118,7 +118,7 @@ def edge_max_backward(
     grad_projection = _add_chunks(partial)
     if not needed:
         return grad_values, grad_projection, None
-    slots, team = num_slots(E), power_of_two(-(-E * B // max(1, N)))
+    slots, team = num_slots(indptr, E), power_of_two(-(-E * B // max(1, N)))
     grad_edges = xp.empty((E, B), dtype)
     sizes = (i32(B), i64(N), i64(slots), i32(F), i32(team))
     by_edge = (grad, places, projection, indptr, *sizes, grad_edges)

@@ -1,4 +1,4 @@
-"""Dropout, gates times heads, the GRU's update and Adam's step: allocates and launches."""
+"""Sigmoid, dropout, gates times heads, the GRU's update, Adam's step: allocates and launches."""
 
 import numpy as np
 
@@ -16,6 +16,19 @@ def dropout(x: Array, rate: float, seed: int) -> Array:
     constants = dropout_constants(x.dtype, rate, seed)
     launch_packs("dropout", x.size, (x.reshape(-1),), x, i64(x.size), *constants, out)
     return out
+
+
+def sigmoid_forward(x: Array) -> Array:
+    out = array_module(x).empty(x.shape, x.dtype)
+    launch_packs("sigmoid_forward", x.size, (x.reshape(-1),), x, i64(x.size), out)
+    return out
+
+
+def sigmoid_backward(grad: Array, out: Array) -> Array:
+    grad_x = array_module(grad).empty(grad.shape, grad.dtype)
+    flat = (grad.reshape(-1), out.reshape(-1))
+    launch_packs("sigmoid_backward", grad.size, flat, grad, out, i64(grad.size), grad_x)
+    return grad_x
 
 
 def scale_heads_forward(heads: Array, gates: Array) -> Array:

@@ -4,13 +4,14 @@ A text is compiled once for each float type, and once more for rows that can be 
 time. Grids have one dimension and kernels step by the size of the grid, so any size works.
 """
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array, array_module
+from gaancore.array import Array, array_module, longest_row, on_device_of
 
 BLOCK = 256  # threads
 MAX_BLOCKS = 1 << 20
@@ -18,6 +19,20 @@ PIECE = 256  # edges: a row of more is cut into pieces that run side by side
 STRIPS = 4  # loads of an output row that one lane of attention keeps in registers
 OPTIONS = ("--std=c++17",)
 SHARED_TEXTS = ("segments.cuh", "walks.cuh", "blocks.cuh", "random.cuh")
+
+
+def run_where_arrays_live(namespace: dict[str, Any], names: list[str]) -> None:
+    """Let each kernel of `names` allocate and launch on the device of its first array."""
+    namespace.update({name: _there(namespace[name]) for name in names})
+
+
+def _there(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(kernel)
+    def there(first: Any, *args: Any, **static: Any) -> Any:
+        with on_device_of(first[0] if isinstance(first, tuple) else first):
+            return kernel(first, *args, **static)
+
+    return there
 
 
 @cache
@@ -99,6 +114,13 @@ def power_of_two(n: int) -> int:
     return min(32, 1 << max(0, n - 1).bit_length())
 
 
-def num_slots(num_edges: int) -> int:
-    """Places for the pieces of rows that are cut, whatever the rows are (see segments.cuh)."""
-    return num_edges // PIECE
+def joining_team(indptr: Array, slots: int) -> int:
+    """Lanes that put the pieces of a row together: as many as the longest row may have pieces."""
+    return power_of_two(int(min(slots, longest_row(indptr) // PIECE + 1)))
+
+
+def num_slots(indptr: Array, num_edges: int) -> int:
+    """Places for the pieces of rows that are cut (see segments.cuh): whatever the rows are, or none
+    where it is known that no row is so long.
+    """
+    return 0 if longest_row(indptr) <= PIECE else num_edges // PIECE

@@ -23,7 +23,7 @@ def segment_mean_backward(grad: Array, indptr: Array, t_indptr: Array, t_indices
 
 def segment_max_forward(values: Array, indptr: Array, indices: Array) -> tuple[Array, Array]:
     xp, F = array_module(values), values.shape[1]
-    N, slots = indptr.size - 1, num_slots(indices.size)
+    N, slots = indptr.size - 1, num_slots(indptr, indices.size)
     numbers, team, teams = share_out(values)
     out, partial = (xp.empty((rows, F), values.dtype) for rows in (N, slots))
     winners, partial_winners = (xp.empty((rows, F), i32) for rows in (N, slots))

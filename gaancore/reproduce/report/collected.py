@@ -25,7 +25,8 @@ CLAIMS = (
 )
 SHOWN = ("table", "data", "shown", "reversed", "not decided", "not run")
 NOT_RUN = "These need the paper's full data sets, which you have to download."
-NO_RUNS = (("sampling", "ppi"), ("gates", "ppi"))  # that the paper does not print
+# that the paper does not print
+NO_RUNS = (("sampling", "ppi"), ("gates", "ppi"), ("edges", "metr-la"))
 
 
 def collected_page(folders: Sequence[Path], command: Callable[[str, str], str]) -> str:
@@ -42,7 +43,7 @@ def collected_page(folders: Sequence[Path], command: Callable[[str, str], str]) 
         ("table", "data", "runs done", "runs left"), [_line(report) for report in reports]
     )
     parts = [OPENING, overview]
-    if claims := [_claims(report) for report in reports if report.get("order")]:
+    if claims := [_claims(report) for report in reports if _has_order_of_paper(report)]:
         parts.append(f"## The paper's orders on these data\n\n{CLAIMS}\n\n{table(SHOWN, claims)}")
     missing = [
         [TABLES[name].title, f"the full {heading(task_named(task))}", f"`{command(name, task)}`"]
@@ -64,6 +65,11 @@ def _line(report: Report) -> list[str]:
         return [report["title"], where, "yes", ""]
     done = sum(len(row["seeds"]) for row in report["rows"])
     return [report["title"], where, str(done), str(len(report["missing"]) or "")]
+
+
+def _has_order_of_paper(report: Any) -> bool:
+    order = report.get("order")
+    return bool(order) and not order.get("ours", False)
 
 
 def _claims(report: Any) -> list[str]:

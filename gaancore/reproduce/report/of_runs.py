@@ -71,6 +71,8 @@ def table_report(
     full = data["kind"] == "full" and not changed
     taken = [printed_row(row, task) for row in rows_taken(table, task.name)]
     found = [_row(row, task, [run for run in runs if run.row == row], full) for row in rows]
+    claim = claim_of(table, task.name)
+    compares = claim is not None and (task.of_paper or claim.ours)
     return {
         "schema": SCHEMA,
         "table": cast(Any, table),
@@ -81,7 +83,7 @@ def table_report(
         "changed": list(changed),
         "metrics": metrics_of(task),
         "rows": [*taken, *found, *_baselines(task, runs, full)],
-        "order": judged(table, task.name, _by_seed(table, task, found)) if task.of_paper else None,
+        "order": judged(table, task.name, _by_seed(found)) if compares else None,
         "missing": [run.name for run in runs if not run.finished],
         "command": command,
     }
@@ -143,17 +145,10 @@ def _row(row: Row, task: Task, runs: Sequence[TableRun], full: bool) -> RunsRow:
     return facts
 
 
-def _by_seed(table: str, task: Task, rows: Sequence[RunsRow]) -> dict[str, dict[int, float]]:
-    """Row -> seed -> the score that the paper's claim is about."""
-    claim = claim_of(table, task.name)
-    metric = claim.metric if claim else ""
+def _by_seed(rows: Sequence[RunsRow]) -> dict[str, dict[int, dict[str, float]]]:
+    """Row -> seed -> its scores."""
     return {
-        row["name"]: {
-            seed: score[metric]
-            for seed, score in zip(row["seeds"], row["scores"], strict=True)
-            if metric in score
-        }
-        for row in rows
+        row["name"]: dict(zip(row["seeds"], row.get("scores", []), strict=True)) for row in rows
     }
 
 

@@ -3,29 +3,48 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from scipy.special import stdtrit
+import scipy  # whose modules are imported at their first use
 
-from gaancore.reproduce.claims import claim_of
+from gaancore.reproduce.claims import Claim, claim_of
 from gaancore.reproduce.report.schema import Order, Outcome, Pair
 
 LEVEL = 0.95
 
 
-def judged(table: str, task: str, scores: Mapping[str, Mapping[int, float]]) -> Order | None:
-    """Each pair of rows that the paper puts in an order; None for a table that claims none.
+Scores = Mapping[str, Mapping[int, Mapping[str, float]]]  # row -> seed -> score by name
 
-    scores : row -> seed -> the score that the claim is about; {} where there is no run.
+
+def judged(table: str, task: str, scores: Scores) -> Order | None:
+    """Each pair of rows that a claim puts in an order; None for a table that has none.
+
+    scores : a row may be missing, a seed, and a score that the data do not have.
     """
     claim = claim_of(table, task)
     if claim is None:
         return None
-    sign = -1 if claim.metric.endswith("mae") else 1
+    order: Order = {
+        "claim": claim.words,
+        "metric": claim.metric,
+        "pairs": _pairs(claim, claim.metric, scores),
+    }
+    if claim.also:
+        order["also"] = {metric: _pairs(claim, metric, scores) for metric in claim.also}
+    if claim.ours:
+        order["ours"] = True
+    return order
+
+
+def _pairs(claim: Claim, metric: str, scores: Scores) -> list[Pair]:
+    sign = 1 if metric == "micro_f1" else -1  # of errors the smaller is better
     pairs = []
     for better, worse in claim.pairs:
-        a, b = scores.get(better, {}), scores.get(worse, {})
+        a, b = (
+            {seed: found[metric] for seed, found in scores.get(row, {}).items() if metric in found}
+            for row in (better, worse)
+        )
         differences = [sign * (a[seed] - b[seed]) for seed in sorted(a.keys() & b.keys())]
         pairs.append(_pair(better, worse, differences))
-    return {"claim": claim.words, "metric": claim.metric, "pairs": pairs}
+    return pairs
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float]:
@@ -38,7 +57,7 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     (-0.484, 4.484)
     """
     n = len(differences)
-    quantile = float(stdtrit(n - 1, (1 + LEVEL) / 2))
+    quantile = float(scipy.special.stdtrit(n - 1, (1 + LEVEL) / 2))
     mean = statistics.fmean(differences)
     half = quantile * statistics.stdev(differences) / n**0.5
     return mean - half, mean + half

@@ -18,7 +18,12 @@ from gaancore.reproduce.report.schema import (
 )
 from gaancore.tasks import Task, task_named
 
-METRICS = {"micro_f1": "test micro-F1 in percent", "mean mae": "average test MAE"}
+METRICS = {
+    "micro_f1": "test micro-F1 in percent",
+    "mean mae": "average test MAE",
+    **{f"{ahead} min {error}": f"test {error.upper()} {ahead} minutes ahead"
+       for ahead in (15, 30, 60) for error in ("mae", "rmse")},
+}  # fmt: skip
 
 
 def page(report: Report, level: int = 1) -> str:
@@ -82,7 +87,8 @@ def _cited(report: RunsReport) -> str:
     """Where the paper's numbers are, and what is to be known of its rows."""
     rows = report["rows"]
     places = dict.fromkeys(row["place"] for row in rows if row["place"])
-    sentences = [f"The paper: {'; '.join(places)}. It prints no number where its cell is empty."]
+    cited = f"The paper: {'; '.join(places)}. It prints no number where its cell is empty."
+    sentences = [cited if places else "The paper has no such table."]
     if any(row.get("taken_from") for row in rows):
         sentences.append("Rows from another paper are shown as printed and are never run here.")
     if any(row.get("extension") for row in rows):
@@ -163,19 +169,27 @@ def _runs(report: RunsReport, task: Task) -> str:
 
 
 def _order(report: RunsReport) -> str:
-    """Each comparison with its interval, and what it says of the paper's order."""
+    """Each comparison with its interval, and what it says of the claim's order."""
     order = report["order"]
     if not order:
         return ""
+    ours = order.get("ours", False)
+    whose, that = "The paper", "the paper's"
+    if ours:
+        aside = " (by us; the paper claims none)" if task_named(report["task"]).of_paper else ""
+        whose, that = f"Expected{aside}", "the expected"
     words = (
-        f"The paper: {order['claim']}. On these data each pair of rows is compared seed by seed: "
-        f"the mean difference of {METRICS[order['metric']]}, positive where it is the paper's "
+        f"{whose}: {order['claim']}. On these data each pair of rows is compared seed by seed: "
+        f"the mean difference of {METRICS[order['metric']]}, positive where it is {that} "
         "order, and its 95 % interval by Student's t with n − 1 degrees of freedom over n seeds. "
         "An order is shown if the whole interval is above 0, reversed if the whole of it is below "
         "0, and otherwise not decided. The intervals are not widened for the number of comparisons."
     )
-    header = ("comparison", "difference", "95 % interval", "n", "the paper's order is")
-    return f"{words}\n\n{table(header, [_pair(pair) for pair in order['pairs']])}"
+    header = ("comparison", "difference", "95 % interval", "n", f"{that} order is")
+    parts = [words, table(header, [_pair(pair) for pair in order["pairs"]])]
+    for metric, pairs in order.get("also", {}).items():
+        parts += [f"The same of {METRICS[metric]}:", table(header, list(map(_pair, pairs)))]
+    return "\n\n".join(parts)
 
 
 def _pair(pair: Pair) -> list[str]:

@@ -59,13 +59,13 @@ Outcome = Literal["shown", "reversed", "not decided", "not run"]
 
 
 class Pair(TypedDict):
-    """Two rows that the paper puts in an order, compared over the seeds that both have."""
+    """Two rows that a claim puts in an order, compared over the seeds that both have."""
 
     better: str
     worse: str
     outcome: Outcome
     n: int  # seeds
-    difference: NotRequired[float]  # mean over the seeds, positive in the paper's order
+    difference: NotRequired[float]  # mean over the seeds, positive in that order
     interval: NotRequired[list[float] | None]  # of 95 %; None for one seed, or where the
     # scores of single runs are not known
 
@@ -74,13 +74,15 @@ class Order(TypedDict):
     claim: str
     metric: str
     pairs: list[Pair]
+    also: NotRequired[dict[str, list[Pair]]]  # the same pairs by other scores
+    ours: NotRequired[bool]  # the claim is not the paper's
 
 
 class RunsReport(TypedDict):
     """Of a table that is made of training runs."""
 
     schema: int
-    table: Literal["main", "ablation", "out-dim", "gates", "traffic"]
+    table: Literal["main", "ablation", "out-dim", "gates", "traffic", "edges"]
     title: str
     task: str
     data: DataPart

@@ -2,39 +2,57 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array, to_device
+from gaancore.array import (
+    Array,
+    array_module,
+    memory_of,
+    on_device_of,
+    to_device,
+    to_device_together,
+)
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
-from gaancore.data.nodes.features import Features
+from gaancore.data.nodes.features.standardised import ROWS_AT_A_TIME, Features
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
+from gaancore.parallel import ONE_SHARE, Shares
 from gaancore.seeding import derive_seed, generator
+from gaancore.sparse import CSRMatrix
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
+from gaancore.training.step import Step
+
+SHARE = 0.5  # of the free memory that features may take; the model and its tape need the rest
 
 
 @dataclass(frozen=True)
 class Batch:
-    """All that a step needs: made on the host, ahead of the step if need be.
+    """All that a share of a step needs: made on the host, ahead of the step if need be.
 
-    x (num_src of the outermost block, F) float32; labels as in a dataset, a row for each seed.
-    dropout_seed is that of this step.
+    x (num_src of the outermost block, F) float32, dense or sparse, or the rows of its nodes in
+    `table`, which has the features of all on the device; labels as in a dataset, a row for each
+    seed. dropout_seed is that of this share. Without seeds there are no parts.
     """
 
     seeds: np.ndarray
     blocks: list[Block]
-    x: Array
+    x: Array | CSRMatrix
     labels: Array
     dropout_seed: int
-    parts: Sequence[None] = (WHOLE,)
+    table: Array | None = None
+
+    def inputs(self) -> Array:
+        """(num_src of the outermost block, F), on the device."""
+        return self.x if self.table is None else self.table[self.x]
 
     @property
-    def count(self) -> int:
-        """Nodes whose labels the loss is about."""
-        return self.seeds.size
+    def parts(self) -> Sequence[None]:
+        return (WHOLE,) if self.seeds.size else ()
 
     @property
     def edges(self) -> int:
@@ -42,10 +60,25 @@ class Batch:
 
     def to(self, device: str) -> "Batch":
         """The same with blocks, x and labels on `device` (see to_device)."""
-        moved = {id(block): block.to(device) for block in self.blocks}  # some are used twice
-        x, labels = to_device(self.x, device), to_device(self.labels, device)
+        if device == "cpu":
+            return self
+        distinct = {id(block): block for block in self.blocks}  # some are used twice
+        small: list[Any] = [x for block in distinct.values() for x in block.offsets()]
+        small += [self.labels] if self.table is None else [self.labels, self.x]
+        there = iter(to_device_together(small, device))  # in one copy
+        moved = {
+            key: block.made_of(list(islice(there, len(block.offsets()))))
+            for key, block in distinct.items()
+        }
+        labels = next(there)
+        x = features_to(self.x, device) if self.table is None else next(there)
         blocks = [moved[id(block)] for block in self.blocks]
         return replace(self, blocks=blocks, x=x, labels=labels)
+
+
+def features_to(x: Array | CSRMatrix, device: str) -> Array | CSRMatrix:
+    """Features, dense or sparse, on `device`."""
+    return x.to(device) if isinstance(x, CSRMatrix) else to_device(x, device)
 
 
 class Batches:
@@ -57,16 +90,26 @@ class Batches:
     has at least `batch_size` training nodes (a rest goes to the last one); their order is drawn
     each epoch. With `batch_size` 0 one step takes all of them.
     Graphs are those that the files name, else the connected components.
+
+    A step is cut into `shares`, runs of its seeds; each draws neighbours and dropout of its own,
+    by the number of the share.
     Raises DataError for whole graphs if an edge leads from one to another.
     """
 
     def __init__(
-        self, view: NodeDataset, features: Features, settings: NodeSettings, num_layers: int
+        self,
+        view: NodeDataset,
+        features: Features,
+        settings: NodeSettings,
+        num_layers: int,
+        shares: Shares = ONE_SHARE,
+        table: Array | None = None,
     ) -> None:
         self.graph = view.graph
-        self.features = features
+        self.features, self.table = features, table
         self.labels = view.labels
         self.settings = settings
+        self.shares = shares
         self.fanouts = settings.fanouts[:num_layers]
         self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
         self.nodes = view.nodes(TRAIN)
@@ -89,42 +132,74 @@ class Batches:
             return self.groups[order[step]]
         return order[step * self.size : (step + 1) * self.size]
 
-    def batch(self, number: int) -> Batch:
-        """Step `number` of the run, counted from 0. Several threads may make batches at once."""
+    def step(self, number: int) -> Step:
+        """This rank's shares of step `number` of the run, counted from 0. Several threads may make
+        steps at once.
+        """
         epoch, step = divmod(number, self.steps_per_epoch)
         seeds = self.seeds(epoch, step)
-        blocks = self.blocks(seeds, epoch, step)
+        shares = zip(self.shares.own, self.shares.cut(seeds.size), strict=True)
+        if self.shares.count == 1:  # its key is that of the step alone
+            return Step([self._batch(seeds, epoch, step) for _ in shares], seeds.size)
+        batches = [self._batch(seeds[part], epoch, step, share) for share, part in shares]
+        return Step(batches, seeds.size)
+
+    def _batch(self, seeds: np.ndarray, *key: int) -> Batch:
+        """What is to be learned from `seeds`; key: epoch, step, and share if there are several."""
+        blocks = self.blocks(seeds, *key) if seeds.size else []
         for block in blocks:
             _ = block.transpose  # the gradient will ask for it
-        x = self.features[blocks[0].src_ids if blocks else seeds]
-        dropout_seed = derive_seed(self.settings.seed, "dropout", epoch, step)
-        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed)
+        rows = blocks[0].src_ids if blocks else seeds
+        x = self.features[rows] if self.table is None else rows
+        if isinstance(x, CSRMatrix):
+            _ = x.transpose
+        dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
+        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table)
 
-    def blocks(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
+    def blocks(self, seeds: np.ndarray, epoch: int, step: int, *share: int) -> list[Block]:
         """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
         return [
             drop_edges(
                 block,
                 self.settings.edge_dropout,
-                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer),
+                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer, *share),
             )
-            for layer, block in enumerate(self._all_edges(seeds, epoch, step))
+            for layer, block in enumerate(self._all_edges(seeds, epoch, step, *share))
         ]
 
-    def _all_edges(self, seeds: np.ndarray, epoch: int, step: int) -> list[Block]:
-        """The blocks as they are sampled; whole graphs are built once and kept."""
+    def _all_edges(self, seeds: np.ndarray, *key: int) -> list[Block]:
+        """The blocks as they are sampled; those of whole graphs are built once and kept."""
         if not self.fanouts:
             return []
-        seed = derive_seed(self.settings.seed, "sampler", epoch, step)
+        seed = derive_seed(self.settings.seed, "sampler", *key)
         if not self.groups or any(fanout != -1 for fanout in self.fanouts):
             return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
-        key = int(seeds[0])
-        if key not in self._whole:  # nothing is drawn
-            if self.nodes.size == self.graph.num_nodes:  # closed under neighbourhood
-                self._whole[key] = [self.graph.block_of(seeds)] * len(self.fanouts)
+        first = int(seeds[0])
+        if first not in self._whole:  # nothing is drawn
+            if self.nodes.size == self.graph.num_nodes and self.shares.count == 1:  # closed under
+                self._whole[first] = [self.graph.block_of(seeds)] * len(self.fanouts)  # neighbours
             else:
-                self._whole[key] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
-        return self._whole[key]
+                self._whole[first] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+        return self._whole[first]
+
+
+def table_on(device: str, features: Features) -> tuple[Array | None, str]:
+    """All rows of `features` on a CUDA device, standardised as they are fetched, or None where they
+    do not fit; and a line on which it is. On a CPU, or of sparse rows, None and nothing to say.
+    """
+    if device == "cpu" or isinstance(features[np.arange(0)], CSRMatrix):
+        return None, ""
+    size, free = 4 * int(np.prod(features.shape)), memory_of(device)[0]
+    sizes = f"{size / 1e6:,.0f} MB of features, {free / 1e6:,.0f} MB free on {device}"
+    if size > SHARE * free:
+        return None, f"{sizes}: their rows are sent step by step"
+    first: Array = to_device(np.zeros(0), device)
+    with on_device_of(first):
+        table = array_module(first).empty(features.shape, np.float32)
+        for start in range(0, features.shape[0], ROWS_AT_A_TIME):
+            nodes = np.arange(start, min(start + ROWS_AT_A_TIME, features.shape[0]))
+            table[start : start + nodes.size] = features_to(features[nodes], device)
+    return table, f"{sizes}: they are kept there"
 
 
 def _whole_graphs(view: NodeDataset, settings: NodeSettings) -> list[np.ndarray]:

@@ -9,11 +9,17 @@ Model = NodeClassifier | FeedForward
 
 
 def build_model(
-    settings: NodeSettings, num_features: int, num_classes: int, edge_dim: int = 0
+    settings: NodeSettings,
+    num_features: int,
+    num_classes: int,
+    edge_dim: int = 0,
+    *,
+    learned: bool = False,
 ) -> Model:
     """The model that `settings` describe, initialised from the run seed.
 
     edge_dim : how many features of an edge it reads; a model that sees no graph reads none.
+    learned  : whether features are learned for each of `num_features` nodes.
     """
     s, rng = settings, generator(settings.seed, "init")
     if s.model == "fnn":
@@ -45,5 +51,6 @@ def build_model(
         out_dim=s.out_dim,
         dropout=s.dropout,
         input_dropout=s.input_dropout,
+        learned=learned,
         rng=rng,
     )

@@ -8,14 +8,17 @@ from functools import partial
 
 import numpy as np
 
-from gaancore.array import Array, array_module, device_of, to_device, to_numpy
-from gaancore.data.nodes.features import Features
+from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
+from gaancore.data.nodes.features.standardised import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
-from gaancore.models.node_classifier import FeedForward
+from gaancore.models.node_classifier import FeedForward, Inputs, given
+from gaancore.parallel import ONE_SHARE, Shares
 from gaancore.seeding import derive_seed
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor, no_grad
+from gaancore.training.nodes.batches import features_to
 from gaancore.training.nodes.build import Model
 from gaancore.training.prefetch import Prefetch
 
@@ -25,18 +28,28 @@ ROWS_AT_A_TIME = 65_536  # of a layer without edges
 Matrix = np.ndarray | Features
 
 
-def infer(model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray) -> np.ndarray:
+def infer(
+    model: Model,
+    graph: CSRGraph,
+    features: Matrix,
+    nodes: np.ndarray,
+    shares: Shares = ONE_SHARE,
+) -> np.ndarray:
     """Logits (len(nodes), classes) from the whole neighbourhoods of `nodes`, without dropout.
 
     Each layer is computed once for each node that the next one needs, a chunk of rows at a time.
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
     layer, and some 16 + 4 K bytes for each edge of a chunk.
+
+    shares : what the rows of each layer are cut into; each rank computes its own, and gets the
+             others'.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):
-            return to_numpy(_of_features(model, features, nodes, device_of(model.head.bias.data)))
-        h = _hidden(model, graph, features, nodes, model.num_layers)
-        return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size))
+            device = device_of(model.head.bias.data)
+            return to_numpy(_of_features(model, features, nodes, device, shares))
+        h = _hidden(model, graph, features, nodes, model.num_layers, shares)
+        return to_numpy(_in_chunks(model.head, h.__getitem__, nodes.size, shares))
 
 
 def infer_hidden(
@@ -47,28 +60,33 @@ def infer_hidden(
     Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
     the logits from the last one.
     """
-    with no_grad():
+    with no_grad(), on_device_of(model.head.bias.data):
         return to_numpy(_hidden(model, graph, features, nodes, layer))
 
 
 def _hidden(
-    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, num_layers: int
+    model: Model,
+    graph: CSRGraph,
+    features: Matrix,
+    nodes: np.ndarray,
+    num_layers: int,
+    shares: Shares = ONE_SHARE,
 ) -> Array:
     """The output of layer `num_layers`, on the device of the model."""
     device = device_of(model.head.bias.data)
     if isinstance(model, FeedForward):
-        return _of_features(partial(model.up_to, num_layers), features, nodes, device)
-    needed = _hops(graph, nodes, num_layers)
-    h = _of_features(model.embed, features, needed[-1], device)
+        return _of_features(partial(model.up_to, num_layers), features, nodes, device, shares)
+    needed = _hops(graph, nodes, num_layers, shares)
+    h = _of_features(model.embed, features, needed[-1], device, shares)
     row_of = np.zeros(graph.num_nodes, np.int64)
     for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
         row_of[outer] = np.arange(outer.size)
         parts = []
-        for dst_ids in _chunks(graph, inner):
+        for dst_ids in _chunks(graph, inner, shares):
             block = graph.block_of(dst_ids)
             sources = Tensor(h[to_device(row_of[block.src_ids], device)])
             parts.append(model.layer(number, sources, block.to(device)).data)
-        h = array_module(h).concatenate(parts)
+        h = shares.rows(array_module(h).concatenate(parts))
     return h
 
 
@@ -82,66 +100,95 @@ def infer_sampled(
     batch_size: int,
     seed: int,
     prefetch: int,
+    shares: Shares = ONE_SHARE,
 ) -> np.ndarray:
     """The same from up to fanouts[l] neighbours at step l, drawn once (as the paper tests Reddit).
 
     Batches of `batch_size` nodes; the draw is a function of (seed, batch). Memory is that of a
     training step without gradients, for each of `prefetch` batches made ahead and the one in use.
+
+    shares : what the batches are dealt out to; each rank computes its own, and gets the others'.
     """
     starts = range(0, max(1, nodes.size), batch_size)
+    own = starts[shares.run(len(starts))]
+    none = np.empty((0, model.head.bias.data.size), model.head.bias.dtype)
     device = device_of(model.head.bias.data)
 
-    def batch(start: int) -> tuple[np.ndarray, list[Block]]:
+    def batch(start: int) -> tuple[np.ndarray | CSRMatrix, list[Block]]:
         key = derive_seed(seed, "evaluation", start)
         blocks = sample_blocks(graph, nodes[start : start + batch_size], fanouts, seed=key)
         return features[blocks[0].src_ids], blocks
 
-    def outputs(x: np.ndarray, blocks: list[Block]) -> np.ndarray:
+    def outputs(x: np.ndarray | CSRMatrix, blocks: list[Block]) -> np.ndarray:
         there = [block.to(device) for block in blocks]
-        return to_numpy(model(Tensor(to_device(x, device)), there).data)
+        return to_numpy(model(given(features_to(x, device)), there).data)
 
-    with no_grad(), Prefetch(batch, iter(starts), depth=prefetch) as batches:
-        return np.concatenate([outputs(*batch) for batch in batches])
+    with no_grad(), Prefetch(batch, iter(own), depth=prefetch) as batches:
+        logits = [outputs(*batch) for batch in batches]
+    return shares.rows(np.concatenate(logits) if logits else none)
 
 
-def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int) -> list[np.ndarray]:
+def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int, shares: Shares) -> list[np.ndarray]:
     """[B_0, B_1, ..., B_L]: the nodes, then each set with all of its neighbours, ascending."""
     sets = [nodes]
     reached = np.zeros(graph.num_nodes, bool)
     reached[nodes] = True
     for _ in range(num_steps):
-        for dst_ids in _chunks(graph, sets[-1]):
+        for dst_ids in _chunks(graph, sets[-1], shares):
             reached[graph.block_of(dst_ids).src_ids] = True
+        if shares.team.size > 1:
+            reached[shares.team.rows(np.flatnonzero(reached))] = True
         sets.append(np.flatnonzero(reached))
     return sets
 
 
-def _chunks(graph: CSRGraph, nodes: np.ndarray) -> Iterator[np.ndarray]:
-    """Consecutive runs of `nodes` with at most EDGES_AT_A_TIME edges each (or one node)."""
-    if not nodes.size:
-        yield nodes
-        return
+def _chunks(graph: CSRGraph, nodes: np.ndarray, shares: Shares) -> Iterator[np.ndarray]:
+    """Runs of the `nodes` of this rank's shares, with at most EDGES_AT_A_TIME edges each (or one
+    node), none across two shares; one without nodes if there are none.
+    """
     stops = np.cumsum(graph.degrees[nodes])
-    start = 0
-    while start < nodes.size:
-        before = stops[start - 1] if start else 0
-        stop = int(np.searchsorted(stops, before + EDGES_AT_A_TIME, side="right"))
-        stop = min(max(stop, start + 1), start + ROWS_AT_A_TIME, nodes.size)
-        yield nodes[start:stop]
-        start = stop
+    for share in _own(shares, nodes.size):
+        start, stop = share.start, -1
+        while stop < share.stop:
+            before = stops[start - 1] if start else 0
+            stop = int(np.searchsorted(stops, before + EDGES_AT_A_TIME, side="right"))
+            stop = min(max(stop, start + 1), start + ROWS_AT_A_TIME, share.stop)
+            yield nodes[start:stop]
+            start = stop
+
+
+def _own(shares: Shares, count: int) -> list[slice]:
+    """Which of `count` rows this rank's shares have, and no share that has none; one slice of no
+    rows if there is nothing.
+    """
+    return [share for share in shares.cut(count) if share.start < share.stop] or [slice(0, 0)]
 
 
 def _of_features(
-    layer: Callable[[Tensor], Tensor], features: Matrix, nodes: np.ndarray, device: str
+    layer: Callable[[Inputs], Tensor],
+    features: Matrix,
+    nodes: np.ndarray,
+    device: str,
+    shares: Shares,
 ) -> Array:
     """The layer applied to the features of `nodes`, which are fetched a chunk at a time."""
-    return _in_chunks(layer, lambda part: to_device(features[nodes[part]], device), nodes.size)
+
+    def rows(part: slice) -> Array | CSRMatrix:
+        return features_to(features[nodes[part]], device)
+
+    return _in_chunks(layer, rows, nodes.size, shares)
 
 
 def _in_chunks(
-    layer: Callable[[Tensor], Tensor], rows: Callable[[slice], Array], count: int
+    layer: Callable[[Inputs], Tensor],
+    rows: Callable[[slice], Array | CSRMatrix],
+    count: int,
+    shares: Shares,
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
-    starts = range(0, max(1, count), ROWS_AT_A_TIME)
-    parts = [layer(Tensor(rows(slice(a, a + ROWS_AT_A_TIME)))).data for a in starts]
-    return array_module(parts[0]).concatenate(parts)
+    parts = [
+        layer(given(rows(slice(start, min(start + ROWS_AT_A_TIME, share.stop))))).data
+        for share in _own(shares, count)
+        for start in range(share.start, max(share.stop, share.start + 1), ROWS_AT_A_TIME)
+    ]
+    return shares.rows(array_module(parts[0]).concatenate(parts))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gaancore.array import Array, array_module
+from gaancore.array import Array, array_module, on_device_of
 from gaancore.ops import (
     bce_with_logits,
     soft_bce_with_logits,
@@ -38,6 +38,10 @@ class NodeLoss:
         if not self.smoothing and self.weights is None:
             hard = bce_with_logits if self.several else softmax_cross_entropy
             return hard(outputs, labels)
+        with on_device_of(outputs.data):
+            return self._softened(outputs, labels)
+
+    def _softened(self, outputs: Tensor, labels: Array) -> Tensor:
         xp, dtype = array_module(outputs.data), outputs.dtype
         weights = xp.ones((2, self.num_classes)) if self.weights is None else self.weights
         weights, e = xp.asarray(weights, dtype=dtype), dtype.type(self.smoothing)

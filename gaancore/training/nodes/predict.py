@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
+import scipy  # whose modules are imported at their first use
 
 from gaancore.array import resolve_device
-from gaancore.data.nodes.features import (
-    Features,
-    standardised_edges,
-    with_known_categories,
-)
-from gaancore.data.nodes.inputs import NodeInputs
+from gaancore.data.nodes.features.edges import standardised_edges
+from gaancore.data.nodes.features.standardised import Features
+from gaancore.data.nodes.inputs import NodeInputs, identity_of
+from gaancore.data.nodes.layouts.without_features import one_hot
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
@@ -32,6 +30,7 @@ class Classifier:
                                  None if it has no names for them.
     edges      : the mean and scale (B,) of the features of edges; None if it reads none.
     edge_names : what its data calls them.
+    nodes      : which nodes it learned features for (see `identity_of`); None if it learned none.
     """
 
     path: Path
@@ -43,6 +42,7 @@ class Classifier:
     feature_names: tuple[str, ...] | None
     edges: tuple[np.ndarray, np.ndarray] | None = None
     edge_names: tuple[str, ...] | None = None
+    nodes: int | None = None
 
     @property
     def multi_label(self) -> bool:
@@ -53,7 +53,8 @@ class Classifier:
         statistics = {"mean": self.mean, "scale": self.scale}
         names = (self.class_names, self.feature_names, self.edge_names)
         return _with_weights, (
-            self.path, self.settings, self.model.state(), statistics, names, "auto", self.edges
+            self.path, self.settings, self.model.state(), statistics, names, "auto", self.edges,
+            self.nodes,
         )  # fmt: skip
 
     def logits(self, inputs: NodeInputs) -> np.ndarray:
@@ -85,8 +86,16 @@ class Classifier:
         """The features as the model was trained on them, standardised where they are fetched.
 
         Raises DataError if they are not those that the run was trained on, by their number or,
-        where both have names, by these.
+        where both have names, by these; or if they were learned for other nodes.
         """
+        if self.nodes is not None:
+            if identity_of(inputs) != self.nodes:
+                raise DataError(
+                    f"{inputs.path or 'data'}: not the nodes that the run learned features for, or "
+                    "in another order: such features belong to one graph; for others train on "
+                    "features of the files, or on degree, spectral or ones (features)"
+                )
+            return Features(one_hot(self.mean.size), self.mean, self.scale)
         if inputs.features.shape[1] != self.mean.size:
             raise DataError(
                 f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
@@ -108,13 +117,13 @@ class Classifier:
         """
         if self.edges is None:
             return standardised_edges(inputs.graph, None)
-        graph, names = with_known_categories(inputs.graph, inputs.edge_names, self.edge_names)
+        graph = inputs.graph
         if graph.edge_dim != self.edges[0].size:
             raise DataError(
                 f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
                 f"edge, here are {graph.edge_dim:,}"
             )
-        for own, given in zip(self.edge_names or (), names or (), strict=False):
+        for own, given in zip(self.edge_names or (), inputs.edge_names or (), strict=False):
             if own != given:
                 raise DataError(
                     f"{inputs.path}: edges: {given!r} stands where the run was trained on "
@@ -126,7 +135,8 @@ class Classifier:
         """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
         classes of a node. (N, C) as `logits`.
         """
-        return expit(logits) if self.multi_label else softmax(logits, axis=1)
+        special = scipy.special
+        return special.expit(logits) if self.multi_label else special.softmax(logits, axis=1)
 
 
 def _all_nodes(inputs: NodeInputs) -> np.ndarray:
@@ -151,7 +161,9 @@ def load_classifier(
         )
         of_edges = groups.get("edges")
         edges = (of_edges["mean"], of_edges["scale"]) if of_edges else None
-        return _with_weights(folder.path, settings, weights, statistics, names, device, edges)
+        nodes = int(groups["nodes"]["identity"][0]) if "nodes" in groups else None
+        given = (folder.path, settings, weights, statistics, names, device, edges, nodes)
+        return _with_weights(*given)
 
 
 def _with_weights(
@@ -162,15 +174,16 @@ def _with_weights(
     names: tuple[tuple[str, ...] | None, tuple[str, ...] | None, tuple[str, ...] | None],
     device: str,
     edges: tuple[np.ndarray, np.ndarray] | None = None,
+    nodes: int | None = None,
 ) -> Classifier:
     edge_dim = edges[0].size if edges else 0
     sizes = (len(weights["embed.weight"]), weights["head.bias"].size, edge_dim)
-    model = build_model(settings, *sizes)
+    model = build_model(settings, *sizes, learned=nodes is not None)
     model.load_state(weights)
     model = model.to(resolve_device(device))
     class_names, feature_names, edge_names = names
     found = (statistics["mean"], statistics["scale"], class_names, feature_names)
-    return Classifier(path, settings, model, *found, edges, edge_names)
+    return Classifier(path, settings, model, *found, edges, edge_names, nodes)
 
 
 def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:

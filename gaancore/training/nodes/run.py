@@ -3,17 +3,23 @@
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from gaancore.array import resolve_device
 from gaancore.data.files.columns import AUTO, NONE
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
-from gaancore.data.nodes.features import edge_statistics, feature_statistics
+from gaancore.data.nodes.features.edges import edge_statistics
+from gaancore.data.nodes.features.standardised import feature_statistics
+from gaancore.data.nodes.inputs import identity_of, inputs_of
 from gaancore.errors import DataError, SettingsError
+from gaancore.models.node_classifier import given
 from gaancore.nn.observe import observing
 from gaancore.optim import PlateauSchedule
+from gaancore.parallel import ALONE, Shares, Team
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
 from gaancore.training.nodes import words
-from gaancore.training.nodes.batches import Batch, Batches
+from gaancore.training.nodes.batches import Batch, Batches, table_on
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
 from gaancore.training.nodes.loss import NodeLoss
@@ -23,6 +29,7 @@ from gaancore.training.prefetch import Fetch, made_ahead
 from gaancore.training.progress import Validation
 from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
+from gaancore.training.step import Step
 
 NEEDED = ("training", "validation")
 
@@ -47,6 +54,7 @@ class ClassifierRun(Run):
         device: str = "cpu",
         *,
         prefetch: int | None = None,
+        team: Team = ALONE,
     ) -> None:
         s = settings
         if dataset.multi_label != s.multi_label:
@@ -60,17 +68,23 @@ class ClassifierRun(Run):
                     f"{where}: no {split} nodes; mark some, to learn from and to choose by"
                 )
         device = resolve_device(device)
+        if dataset.learned:
+            _expect_learnable(s)
         self.dataset = dataset
         self.prefetch = made_ahead(prefetch, device)
         statistics = feature_statistics(dataset, s.normalize)
         edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
-        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges)
+        shares = Shares(s.shares, team)
+        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, shares)
         view = self.scorer.view(TRAIN)
         learned = dataset.labels[dataset.nodes(TRAIN)]
         self.loss_of = NodeLoss(s, learned, dataset.num_classes)
         edge_dim = edges[0].size if edges else 0
-        model = build_model(s, dataset.num_features, dataset.num_classes, edge_dim)
-        self.batches = Batches(view, self.scorer.features(view), s, model.num_steps)
+        sizes = (dataset.num_features, dataset.num_classes, edge_dim)
+        model = build_model(s, *sizes, learned=dataset.learned)
+        features = self.scorer.features(view)
+        table, told = table_on(device, features)
+        self.batches = Batches(view, features, s, model.num_steps, shares, table)
         super().__init__(
             s,
             folder,
@@ -81,21 +95,26 @@ class ClassifierRun(Run):
             schedule=PlateauSchedule(
                 s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience
             ),
+            shares=shares,
         )
         self.optimizer.weight_decay = s.weight_decay
         self.notes = words.seen_in_training(s.transductive)
+        self.notes += words.not_centred(self.data_facts, s.normalize)
+        self.notes += (told,) if told else ()
         if edges is None and dataset.graph.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
-    def fetch(self) -> Fetch[Batch]:
+    def fetch(self) -> Fetch[Step]:
         step = self.progress.step
-        return Fetch(self.batches.batch, step, depth=self.prefetch, device=self.device)
+        return Fetch(self.batches.step, step, depth=self.prefetch, device=self.device)
 
     def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
-        return model(Tensor(batch.x), batch.blocks, batch.dropout_seed)
+        return model(given(batch.inputs()), batch.blocks, batch.dropout_seed)
 
-    def loss(self, outputs: Tensor, batch: Batch, part: None) -> Tensor:
-        return self.loss_of(outputs, batch.labels)
+    def loss(self, outputs: Tensor, batch: Batch, part: None, count: int) -> Tensor:
+        mean = self.loss_of(outputs, batch.labels)
+        share = batch.seeds.size / count
+        return mean if share == 1 else mean * share
 
     def rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
@@ -115,14 +134,20 @@ class ClassifierRun(Run):
         gates = HeadValues(view.nodes(VALIDATION), view.num_nodes, gate_values)
         with observing(gates):
             scores = self.scorer.score(self.model, VALIDATION)
-        found = summary(gates.layers)
+        found = summary(gates.of_all(self.team))
         return Validation(scores.micro_f1, asdict(scores), {"gates": found} if found else {})
 
     def kept_with_best(self) -> Groups:
-        groups = {"features": self.scorer.statistics, "edges": self.scorer.edges}
-        return {
-            name: {"mean": found[0], "scale": found[1]} for name, found in groups.items() if found
+        statistics = {"features": self.scorer.statistics, "edges": self.scorer.edges}
+        groups: Groups = {
+            name: {"mean": found[0], "scale": found[1]}
+            for name, found in statistics.items()
+            if found
         }
+        if self.dataset.learned:
+            identity = identity_of(inputs_of(self.dataset))
+            groups["nodes"] = {"identity": np.array([identity], np.uint32)}
+        return groups
 
     def outcome(self) -> dict[str, Any]:
         there = self.dataset.nodes(TEST).size
@@ -138,6 +163,21 @@ class ClassifierRun(Run):
                 f"given, {self.settings.epochs}; train a new run to that length"
             )
         super().set_epochs(epochs)
+
+
+def _expect_learnable(s: NodeSettings) -> None:
+    """Raises SettingsError for settings that make no sense where features are learned."""
+    if s.model == "fnn":
+        raise SettingsError(
+            "features: learned ones say nothing of a node but through a graph, which fnn does not "
+            "see; choose another model"
+        )
+    if not s.transductive:
+        raise SettingsError(
+            "transductive: features are learned for all nodes, so training has to see them all"
+        )
+    if s.normalize == "standard":
+        raise SettingsError("normalize: learned features have nothing to standardise; take none")
 
 
 def _reads_edges(s: NodeSettings, dataset: NodeDataset) -> bool:

@@ -5,7 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.features import Features, standardised_edges
+from gaancore.data.nodes.features.edges import standardised_edges
+from gaancore.data.nodes.features.standardised import Features
+from gaancore.parallel import Shares
 from gaancore.training.nodes.baselines.of_nodes import Baselines, baselines
 from gaancore.training.nodes.build import Model
 from gaancore.training.nodes.inference import infer, infer_sampled
@@ -19,6 +21,8 @@ class Scorer:
     statistics : (mean, scale), each (F,), by which the model's features are standardised.
     edges      : the same of the features of edges, each (B,); None: the model reads none.
     prefetch   : batches made ahead, where `eval_fanouts` asks for sampled neighbourhoods.
+    shares     : what the rows of each layer are cut into, as the steps of training are; each rank
+                 computes its own. By default as the settings say, on one rank.
     """
 
     def __init__(
@@ -28,20 +32,21 @@ class Scorer:
         settings: NodeSettings,
         prefetch: int = 0,
         edges: tuple[np.ndarray, np.ndarray] | None = None,
+        shares: Shares | None = None,
     ) -> None:
         self.dataset = dataset
         self.statistics = statistics
         self.settings = settings
         self.prefetch = prefetch
         self.edges = edges
+        self.shares = shares or Shares(settings.shares)
         self._views: dict[int, NodeDataset] = {}
 
     def view(self, split: int) -> NodeDataset:
         """What may be seen for `split`; cut out once, not at every validation."""
-        if self.settings.transductive:
-            return self.dataset
         if split not in self._views:
-            view, _ = self.dataset.view(split)
+            everything = self.settings.transductive
+            view = self.dataset if everything else self.dataset.view(split)[0]
             self._views[split] = replace(view, graph=standardised_edges(view.graph, self.edges))
         return self._views[split]
 
@@ -71,7 +76,7 @@ class Scorer:
         view = self.view(split)
         nodes, features, s = view.nodes(split), self.features(view), self.settings
         if all(fanout == -1 for fanout in s.eval_fanouts) or not model.num_steps:
-            return infer(model, view.graph, features, nodes)
+            return infer(model, view.graph, features, nodes, self.shares)
         return infer_sampled(
             model,
             view.graph,
@@ -81,4 +86,5 @@ class Scorer:
             batch_size=s.batch_size or max(1, nodes.size),
             seed=s.seed,
             prefetch=self.prefetch,
+            shares=self.shares,
         )

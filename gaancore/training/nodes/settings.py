@@ -92,6 +92,7 @@ class NodeSettings:
     fanouts: tuple[int, ...] = field(default=(-1, -1), metadata={"words": {"all": -1}})
     # the same for scores; one number stands for every step
     eval_fanouts: tuple[int, ...] = field(default=(-1,), metadata={"words": {"all": -1}})
+    shares: int = 1  # of a step, and of the rows of a layer in validation: see gaancore.parallel
 
     # Optimisation, section 5.1: Adam, rate 0.01 halved down to 0.001 on a plateau.
     lr: float = 0.01
@@ -210,7 +211,7 @@ def _check(s: NodeSettings) -> None:
     expect_choice("model", s.model, MODELS)
     expect_choice("variant", s.variant, VARIANTS)
     expect_choices(s)
-    positive = ("embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
+    positive = ("shares", "embed_dim", "out_dim", "num_heads", "key_dim", "gate_dim", "hidden_dim")
     expect_at_least(s, 1, *positive)
     counts = (
         "batch_size",

@@ -6,16 +6,16 @@ step and patience in epochs end a run before it has learned.
 
 from typing import Any
 
-import numpy as np
+from scipy import sparse
 
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.matrix import SPARSE, share_filled
 from gaancore.training.choices import shipped_recipe
 
 # Larger graphs are sampled. Chosen by judgement: no measurement stands behind these two numbers.
 MOST_NODES, MOST_EDGES = 60_000, 3_000_000
 SEEDS = 512  # of a step over a part of the data, as in the paper
 LOOKED_AT = 2_000  # rows of features
-SPARSE = 0.8  # a share of zeros from which features are counts of words or the like
 
 
 def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
@@ -47,8 +47,12 @@ def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
 
 
 def _normalization(dataset: NodeDataset) -> tuple[str, str]:
+    if dataset.learned:
+        return "none", "features learned for each node"
     rows = dataset.features[:: max(1, dataset.num_nodes // LOOKED_AT)]
-    zeros = 1 - np.count_nonzero(rows) / max(1, rows.size)
+    zeros = 1 - share_filled(rows)
+    if sparse.issparse(rows):
+        return "none", f"sparse features as they are ({1 - zeros:.2%} are not 0)"
     if zeros >= SPARSE:
         return "none", f"features as they are ({zeros:.0%} are 0)"
     return "standard", "features standardised over the training nodes"

@@ -17,9 +17,15 @@ BELOW = {
 def data(facts: Facts) -> str:
     """The size of the data in one phrase."""
     train, validation, test = facts["nodes_per_split"]
+    filled = facts.get("features_filled")
+    features = f"{facts['num_features']} features"
+    if facts.get("learned_features"):
+        features = "learned features"
+    elif filled is not None:
+        features += f" (sparse: {filled:.2%} are not 0)"
     return (
         f"{facts['num_nodes']:,} nodes, {facts['num_edges']:,} arcs, "
-        f"{facts['num_features']} features, {facts['num_classes']} classes; "
+        f"{features}, {facts['num_classes']} classes; "
         f"train {train:,}, validation {validation:,}, test {test:,} nodes"
     )
 
@@ -31,6 +37,16 @@ def seen_in_training(transductive: bool) -> tuple[str, ...]:
     return (
         "transductive: the features and arcs of validation and test nodes are seen in training, "
         "their labels are not",
+    )
+
+
+def not_centred(facts: Facts, normalize: str) -> tuple[str, ...]:
+    """A line if features are standardised in a way of their own, because they are sparse."""
+    if normalize != "standard" or "features_filled" not in facts:
+        return ()
+    return (
+        "sparse features are divided by their deviation over the training nodes but not centred, "
+        "so that zeros stay zeros",
     )
 
 

@@ -7,12 +7,14 @@ from gaancore.array import resolve_device
 from gaancore.data.traffic.batches import Scaler, readings_seen
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.optim import PlateauSchedule
+from gaancore.parallel import ALONE, Shares, Team
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
 from gaancore.training.prefetch import Fetch
 from gaancore.training.progress import Validation
 from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
+from gaancore.training.step import Step
 from gaancore.training.traffic import words
 from gaancore.training.traffic.batches import Batch, Batches, teacher_probability
 from gaancore.training.traffic.build import ForecastModel
@@ -36,15 +38,18 @@ class ForecastRun(Run):
         dataset: TrafficDataset,
         folder: RunFolder,
         device: str = "cpu",
+        *,
+        team: Team = ALONE,
     ) -> None:
         s = with_known_features(settings, dataset)
         device = resolve_device(device)
         self.dataset = dataset
-        self.scorer = ForecastScorer(dataset, s)
+        shares = Shares(s.shares, team)
+        self.scorer = ForecastScorer(dataset, s, team=team)
         windows = self.scorer.windows
         self.scaler = Scaler.fit(dataset, windows, s.scaler, s.scaler_missing)
         self.forecaster = SpeedForecaster(s, dataset, self.scaler, device)
-        self.batches = Batches(self.forecaster, windows.train, s)
+        self.batches = Batches(self.forecaster, windows.train, s, shares)
         rates = (s.lr, s.lr_floor, s.lr_factor, s.decay_patience, s.stop_patience)
         super().__init__(
             s,
@@ -54,18 +59,19 @@ class ForecastRun(Run):
             data_facts=dataset.facts(),
             steps_per_epoch=self.batches.steps_per_epoch,
             schedule=PlateauSchedule(*rates),
+            shares=shares,
         )
         self.inputs_read = _inputs_read(dataset, windows)
         self.notes = tuple(words.inputs_read(self.inputs_read, s.missing))
 
-    def fetch(self) -> Fetch[Batch]:
-        return Fetch(self.batches.batch, self.progress.step, depth=0, device=self.device)
+    def fetch(self) -> Fetch[Step]:
+        return Fetch(self.batches.step, self.progress.step, depth=0, device=self.device)
 
     def forward(self, model: ForecastModel, batch: Batch, part: slice) -> Tensor:
         return self.forecaster.speeds(model, batch.windows, part, batch.truth)
 
-    def loss(self, outputs: Tensor, batch: Batch, part: slice) -> Tensor:
-        return self.forecaster.loss(outputs, batch.windows, part, batch.count)
+    def loss(self, outputs: Tensor, batch: Batch, part: slice, count: int) -> Tensor:
+        return self.forecaster.loss(outputs, batch.windows, part, count)
 
     def validate(self) -> Validation:
         scores = self.scorer.score(self.forecaster.predict, "validation")

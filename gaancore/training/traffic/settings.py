@@ -50,6 +50,7 @@ class ForecastSettings:
     # Optimisation, section 5.3: Adam, batches of 64 sequences, scheduled sampling. The paper names
     # neither clipping nor a schedule; 5.0, the floor and the factor are the released defaults.
     batch_size: int = 64
+    shares: int = 1  # of a step: see gaancore.parallel
     lr: float = 0.001
     lr_floor: float = 0.00001
     lr_factor: float = 0.1
@@ -84,7 +85,7 @@ class ForecastSettings:
         expect_choice("variant", self.variant, VARIANTS)
         expect_choices(self)
         widths = ("hidden_dim", "num_layers", "num_heads", "gate_dim", "fnn_dim")
-        expect_at_least(self, 1, *widths, "history", "horizon", "batch_size")
+        expect_at_least(self, 1, *widths, "shares", "history", "horizon", "batch_size")
         counts = ("key_dim", "value_dim", "seed", "epochs", "decay_patience", "stop_patience")
         expect_at_least(self, 0, *counts, "clip_norm", "teacher_decay", "mape_min")
         expect_rates(self)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import seeds
 
 from gaancore.data import Features, NodeDataset, feature_statistics
-from gaancore.data.nodes import features as module
+from gaancore.data.nodes.features import standardised as module
 from gaancore.data.nodes.make import RawDataset, make_dataset
 from gaancore.errors import SettingsError, ShapeError
 from gaancore.graph import CSRGraph

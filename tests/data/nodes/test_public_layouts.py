@@ -399,3 +399,30 @@ def test_the_public_graphs_have_the_counts_of_their_papers(shared_data, name, co
     facts = dataset.counts()
     names = ("num_nodes", "num_edges", "num_features", "num_classes", "nodes_per_split")
     assert tuple(facts[name] for name in names) == counts
+
+
+@pytest.mark.parametrize("kind", ["graphml", "gml", "gexf"])
+def test_what_a_file_of_networkx_has_and_nobody_reads_is_named(kind, tmp_path):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph(name="mine", source="a crawl")
+    for row in range(4):
+        facts = {"club": "ab"[row % 2], "size": row + 0.5}
+        if kind == "gexf":
+            facts["viz"] = {"color": {"r": row, "g": 0, "b": 0, "a": 1}}
+        if kind == "gml":
+            facts["graphics"] = {"x": float(row), "fill": "red"}
+        graph.add_node(f"n{row}", **facts)
+    graph.add_edge("n0", "n1", weight=2.0)
+    path = tmp_path / f"g.{kind}"
+    getattr(networkx, f"write_{kind}")(graph, path)
+    dataset = load_nodes(path, name="g", split_shares=(50, 25, 25), reading=Reading(label="club"))
+    assert dataset.feature_names == ("size",)
+    assert dataset.num_edges == 2
+    told = "\n".join(dataset.notes)
+    assert "directions of edges not used: each counts both ways" in told
+    assert "attributes of edges not used:" in told
+    assert "attributes of the graph not used: name" in told
+    assert ("source" in told) == (kind != "gexf")  # which GEXF cannot hold
+    nested = {"gexf": "viz", "gml": "graphics"}
+    if kind in nested:
+        assert f"attributes of nodes not used: {nested[kind]}" in told

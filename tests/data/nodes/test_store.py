@@ -32,7 +32,7 @@ from gaancore.data.nodes.store.convert import write_store
 from gaancore.data.nodes.store.writer import store_writer
 from gaancore.errors import DataError
 from gaancore.graph import arcs as arcs_module
-from gaancore.graph.stream_rows import write_undirected
+from gaancore.graph.stream.rows import write_undirected
 from gaancore.system import disk, new_folder
 
 FEATS = "feats.npy"
@@ -483,7 +483,7 @@ def test_converting_needs_far_less_memory_than_the_graph(
     monkeypatch.setattr(files_module, "MAPPED_FROM", 1_000_000)
     monkeypatch.setattr(arcs_module, "EDGES_AT_A_TIME", 50_000)
     monkeypatch.setattr("gaancore.data.nodes.checks.VALUES_AT_A_TIME", 100_000)
-    monkeypatch.setattr("gaancore.data.nodes.store.convert.VALUES_AT_A_TIME", 100_000)
+    monkeypatch.setattr("gaancore.data.nodes.store.features.VALUES_AT_A_TIME", 100_000)
     monkeypatch.setitem(write_undirected.__kwdefaults__, "entries_at_a_time", 500_000)
     tracemalloc.start()
     try:

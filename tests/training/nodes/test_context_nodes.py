@@ -82,7 +82,7 @@ def test_a_step_is_about_training_nodes_alone(mode):
     dataset = small_dataset()
     made = batches(dataset, mode)
     view, _ = dataset.view(TRAIN)
-    met = np.concatenate([made.batch(step).seeds for step in range(made.steps_per_epoch)])
+    met = np.concatenate([made.step(step).batches[0].seeds for step in range(made.steps_per_epoch)])
     assert_array_equal(np.sort(met), view.nodes(TRAIN))
 
 
@@ -93,7 +93,7 @@ def test_a_step_sees_their_features_over_whole_neighbourhoods(mode):
     model = build_model(small_settings(), FEATURES, dataset.num_classes)
     made = batches(dataset, mode)
     for step in range(made.steps_per_epoch):
-        batch = made.batch(step)
+        (batch,) = made.step(step).batches
         with no_grad():
             logits = model(Tensor(batch.x), batch.blocks).data
         assert_allclose(logits, infer(model, view.graph, view.features, batch.seeds), rtol=1e-5)

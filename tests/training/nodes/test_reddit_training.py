@@ -58,7 +58,7 @@ def test_micro_f1_is_the_share_of_nodes_whose_largest_logit_is_their_class(tmp_p
 
 def test_the_first_loss_is_the_cross_entropy_of_the_first_batch(tmp_path):
     run = small_reddit_run(tmp_path, dropout=0.0, attention_dropout=0.0, validate_every=1)
-    batch = run.batches.batch(0)
+    (batch,) = run.batches.step(0).batches
     logits = run.model(Tensor(batch.x), batch.blocks).data.astype(np.float64)
     rows = np.arange(len(logits))
     expected = np.logaddexp.reduce(logits, axis=1) - logits[rows, batch.labels]
@@ -71,7 +71,7 @@ def test_features_go_in_standardised_on_the_training_nodes(tmp_path):
     x = run.dataset.features.astype(np.float64)
     train = x[run.dataset.split == 0]
     expected = (x - train.mean(axis=0)) / train.std(axis=0)
-    batch = run.batches.batch(0)
+    (batch,) = run.batches.step(0).batches
     training_nodes = np.flatnonzero(run.dataset.split == 0)
     assert_allclose(batch.x, expected[training_nodes][batch.blocks[0].src_ids], rtol=1e-5)
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import gaancore
-from gaancore.data import NodeDataset, synthetic_trust
-from gaancore.data.nodes.features import edge_statistics
+from gaancore.data import TRAIN, NodeDataset, synthetic_trust
+from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
+from gaancore.training.nodes.scorer import Scorer
 
 SMALL = {
     "num_heads": 2, "first_heads": 0, "key_dim": 8, "value_dim": 32, "gate_dim": 16,
@@ -72,6 +73,18 @@ def test_a_graph_with_other_features_of_edges_is_refused(run):
         run.predict(replace(other, edge_names=("noise", "trust")))
 
 
+def test_they_are_standardised_where_training_sees_the_whole_graph_too(data, tmp_path):
+    scaled = data.graph.with_edge_attr(data.graph.edge_attr * np.float32(1024) + np.float32(7))
+    other = replace(data, graph=scaled)
+    options = {**SMALL, "epochs": 1, "transductive": True}
+    runs = [
+        gaancore.train(graph, out=tmp_path / name, **options)
+        for name, graph in {"one": data, "two": other}.items()
+    ]
+    logits = [run.predictions(graph).logits for run, graph in zip(runs, (data, other), strict=True)]
+    np.testing.assert_allclose(*logits, rtol=1e-3, atol=1e-3)
+
+
 def test_they_are_standardised_over_the_arcs_that_training_sees():
     nodes, edges = np.arange(4), np.array([[1.0, 7.0], [3, 7], [9, 0], [9, 0]])
     graph = CSRGraph.from_edges([0, 1, 2, 3], [1, 0, 1, 2], 4, duplicates="keep", edge_attr=edges)
@@ -84,3 +97,18 @@ def test_they_are_standardised_over_the_arcs_that_training_sees():
     assert mean.tolist() == [2, 7]
     assert scale.tolist() == [1, 1]  # the second is constant
     assert edge_statistics(without_edge_features(data)) is None
+
+
+@pytest.mark.parametrize("edge_features", ["auto", "none"])
+def test_a_run_that_sees_all_nodes_reads_them_in_the_same_units(data, edge_features, tmp_path):
+    settings = {**SMALL, "epochs": 1, "transductive": True, "edge_features": edge_features}
+    run = gaancore.train(data, out=tmp_path / "run", **settings)
+    assert run.evaluate(["test"], data=data)["test"]["micro_f1"] == run.record["test"]["micro_f1"]
+    scorer = Scorer(data, (np.zeros(1), np.ones(1)), run.settings, 0, run.classifier.edges)
+    seen = scorer.view(TRAIN).graph.edge_attr
+    if edge_features == "none":
+        assert seen is None
+    else:
+        rows = seen[np.arange(data.num_edges)]
+        np.testing.assert_allclose(rows.std(axis=0), 1, atol=0.1)
+        np.testing.assert_allclose(rows.mean(axis=0), 0, atol=0.1)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.io import loadmat, whosmat
+import scipy  # whose modules are imported at their first use
 
 MARGIN = 512 << 20  # bytes for any file
 INFLATED = 1000  # zlib makes at most so many bytes of one
@@ -38,10 +37,10 @@ def write(folder: Path, name: str, found: Any) -> dict[str, Any]:
     facts = {"dtype": str(found.dtype), "shape": list(found.shape), "kind": "other"}
     if found.ndim != 2 or found.dtype.kind not in "biuf":
         return facts
-    if not sparse.issparse(found):
+    if not scipy.sparse.issparse(found):
         np.save(folder / f"{name}.npy", found, allow_pickle=False)
         return facts | {"kind": "dense"}
-    matrix = sparse.csc_array(found)
+    matrix = scipy.sparse.csc_array(found)
     matrix.check_format(full_check=True)
     entries = matrix.tocoo()
     for part, array in (("row", entries.row), ("col", entries.col), ("data", entries.data)):
@@ -53,8 +52,8 @@ def main(path: str, folder: str, *names: str) -> None:
     found: dict[str, Any]
     try:
         limit_memory(os.stat(path).st_size)
-        others = sorted({name for name, *_ in whosmat(path)} - {*names})
-        variables = loadmat(path, variable_names=names)
+        others = sorted({name for name, *_ in scipy.io.whosmat(path)} - {*names})
+        variables = scipy.io.loadmat(path, variable_names=names)
         matrices = {
             name: write(Path(folder), name, variables[name]) for name in names if name in variables
         }

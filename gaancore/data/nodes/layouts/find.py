@@ -44,14 +44,14 @@ LOOKED_FOR = (
 Reader = Callable[..., RawDataset]
 TAKES: dict[Reader, tuple[str, ...]] = {
     read_csv_graph: ("label", "split_column", "edge_features"),
-    read_networkx_file: ("label", "split_column"),
+    read_networkx_file: ("label", "split_column", "edge_features"),
     read_one_npz: ("split_column", "edge_features"),
     read_ogb: ("split_column",),
     read_matlab: ("label",),
     read_graphsage: (),
     read_planetoid: (),
     read_content: (),
-    read_edge_list: (),
+    read_edge_list: ("edge_features",),
 }
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gaancore.data.files.arrays import listed
 from gaancore.data.files.matlab.reader import read_matlab_file
-from gaancore.data.nodes.checks import dense_rows, naming_file
-from gaancore.data.nodes.labels import listed
+from gaancore.data.nodes.checks import dense_rows, feature_rows, naming_file
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError, SettingsError
@@ -47,8 +47,9 @@ def read_matlab(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if reading.needed and reading.label and "local_info" not in matrices:
         raise SettingsError(f"label: {path} has its labels in one matrix; leave it out")
     if "Attributes" in matrices:
-        for key, what in (("features", "Attributes"), ("labels", "Label")):
-            facts[key] = dense_rows(str(path), what, matrices[what], num_nodes)
+        attributes = feature_rows(str(path), "Attributes", matrices["Attributes"], num_nodes)
+        label = dense_rows(str(path), "Label", matrices["Label"], num_nodes)
+        facts |= {"features": attributes, "labels": label}
     elif "group" in matrices:
         facts["labels"] = dense_rows(str(path), "group", matrices["group"], num_nodes)
     else:
@@ -80,15 +81,16 @@ def _people(path: Path, info: np.ndarray, label: str) -> dict[str, Any]:
         raise DataError(f"{path}: local_info {found}: {', '.join(PEOPLE)}; choose one (label)")
     classes = info[:, PEOPLE.index(label)].astype(np.float64)
     classes[classes == 0] = np.nan
-    columns, names = [], []
+    rows, columns, names = [], [], list[str]()
     for at, column in enumerate(PEOPLE):
-        for value in np.unique(info[:, at]) if column != label else ():
-            if value:
-                columns.append(info[:, at] == value)
-                names.append(f"{column}={value:g}")
-    features = np.column_stack(columns).astype(np.float32) if columns else None
-    return {
-        "labels": classes,
-        "features": np.zeros((len(info), 0), np.float32) if features is None else features,
-        "feature_names": tuple(names),
-    }
+        if column != label:
+            known = np.flatnonzero(info[:, at])
+            values, places = np.unique(info[known, at], return_inverse=True)
+            rows.append(known)
+            columns.append(places + len(names))
+            names += [f"{column}={value:g}" for value in values]
+    ends = np.concatenate(rows), np.concatenate(columns)
+    shape = (len(info), len(names))
+    matrix = sparse.coo_array((np.ones(ends[0].size, np.float32), ends), shape=shape)
+    features = feature_rows(str(path), "local_info", matrix, len(info))
+    return {"labels": classes, "features": features, "feature_names": tuple(names)}

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import listed_names, npz_names, read_npz
+from gaancore.data.files.arrays import listed, listed_names, npz_names, read_npz
 from gaancore.data.files.columns import chosen_columns
 from gaancore.data.nodes.checks import naming_file
-from gaancore.data.nodes.labels import label_array, listed
+from gaancore.data.nodes.labels import label_array
 from gaancore.data.nodes.layouts.citations.attributed import is_attributed, read_attributed
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.splits import (
@@ -78,8 +78,6 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     edge_attr = next((arrays[name] for (name,) in EDGE_ATTR_NAMES if name in arrays), None)
     if edge_attr is not None:
         edge_attr = edge_attr[:, None] if edge_attr.ndim == 1 else edge_attr
-        with np.errstate(over="ignore"):  # what is infinite is refused with the graph
-            edge_attr = edge_attr.astype(np.float32) if edge_attr.dtype.kind == "f" else edge_attr
         notes.append(f"{edge_attr.shape[-1]} features of edges")
     return RawDataset(
         path=str(path),

@@ -8,7 +8,7 @@ from gaancore.data.files.columns import AUTO, NONE
 from gaancore.errors import SettingsError, expect_choice
 
 UnknownEdges = Literal["error", "drop"]
-MadeFeatures = Literal["file", "degree", "ones", "spectral"]
+MadeFeatures = Literal["file", "degree", "ones", "spectral", "learned"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,9 @@ class Reading:
                    usual name.
     features     : those of the `file`, or what stands for them: see `with_features`.
     edge_features : of two tables the columns of edges.csv that are features of edges, of an `.npz`
-                   its edge_attr: all (`auto`), `none`, or names with commas between.
+                   its edge_attr, of networkx's files the attributes that all edges have: all
+                   (`auto`), `none`, or names with commas between. Of a list of edges the third
+                   cell, `weight`, if it is named.
     needed       : whether what is chosen must be there. If not, as for a graph to predict on, a
                    chosen column is no feature where it is there, and is not missed where it is not.
     Raises SettingsError for a value that is not one of these.
@@ -55,7 +57,8 @@ class Reading:
 
     def expect_of_store(self, where: Path) -> None:
         """Raises SettingsError if something is chosen that a store has settled."""
-        for name in (*self.chosen, *(["features"] if self.features != "file" else [])):
+        made = self.features not in ("file", "learned")
+        for name in (*self.chosen, *(["features"] if made else [])):
             raise SettingsError(
                 f"{name}: {where} is a store, in which this is settled; choose it when the files "
                 "are converted, and leave it out here"

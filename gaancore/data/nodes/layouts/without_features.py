@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.layouts.reading import MadeFeatures
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
@@ -23,7 +25,8 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
           `ones`: 1 for every node, so that only the shape of the graph counts;
           `spectral`: the leading 16 eigenvectors of D^-1/2 A D^-1/2, each of length sqrt(N) and
           with its largest entry positive (fewer if there are fewer nodes). They belong to this one
-          graph: those of another graph mean something else.
+          graph: those of another graph mean something else;
+          `learned`: the number of the node, see `with_learned`.
     Degrees and eigenvectors are those of the whole graph: training sees, through them, that test
     nodes are there. Raises DataError for `file` if the files have none.
     """
@@ -31,12 +34,17 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
         if raw.features.ndim == 2 and raw.features.shape[1] == 0:
             raise DataError(
                 f"{raw.path}: the files have no features of the nodes; choose degree, ones or "
-                "spectral, which are made of the graph (features), or add some to the files"
+                "spectral, which are made of the graph, or learned, which belong to its nodes "
+                "alone (features), or add some to the files"
             )
         return raw
-    graph = raw.graph.to_csr().undirected().self_loops("drop")
+    sources = {**raw.sources, "features": str(raw.path)}
+    if how == "learned":
+        numbers, told = one_hot(raw.graph.num_nodes), (*raw.notes, *_not_used(raw.features))
+        return replace(raw, features=numbers, feature_names=None, sources=sources, notes=told)
+    graph = raw.graph.to_csr().with_edge_attr(None).undirected().self_loops("drop")
     degrees = np.diff(graph.indptr)
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None
     seen = "of the whole graph, in training too"
     if how == "degree":
         features, names, what = np.log1p(degrees)[:, None], ("degree",), f"log(1 + degree) {seen}"
@@ -46,10 +54,7 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
         features = leading_eigenvectors(graph, VECTORS)
         names = tuple(f"spectral[{at}]" for at in range(features.shape[1]))
         what = f"{features.shape[1]} eigenvectors {seen}; those of another graph mean others"
-    notes = [f"features: {what}"]
-    if raw.features.ndim == 2 and raw.features.shape[1]:
-        notes.append(f"{raw.features.shape[1]:,} features of the files are not used")
-    sources = {**raw.sources, "features": str(raw.path)}
+    notes = [f"features: {what}", *_not_used(raw.features)]
     return replace(
         raw,
         features=features.astype(np.float32),
@@ -57,6 +62,30 @@ def with_features(raw: RawDataset, how: MadeFeatures) -> RawDataset:
         sources=sources,
         notes=(*raw.notes, *notes),
     )
+
+
+def _not_used(features: FeatureMatrix) -> list[str]:
+    count = features.shape[1] if features.ndim == 2 else 0
+    return [f"{count:,} features of the files are not used"] if count else []
+
+
+def with_learned(dataset: NodeDataset) -> NodeDataset:
+    """`dataset` whose only feature of a node is which one it is, for a model to learn the rest: a
+    row of numbers for each node (see nn.Embedding). A note says so.
+    """
+    note = "features: learned, a row of numbers for each node of this graph; no other has them"
+    return replace(
+        dataset,
+        features=one_hot(dataset.num_nodes),
+        feature_names=None,
+        learned=True,
+        notes=(*dataset.notes, note),
+    )
+
+
+def one_hot(count: int) -> sparse.csr_array:
+    """(count, count) 1 on the diagonal."""
+    return sparse.csr_array(sparse.eye_array(count, dtype=np.float32, format="csr"))
 
 
 def leading_eigenvectors(graph: CSRGraph, count: int) -> np.ndarray:

@@ -1,11 +1,10 @@
 """From any layout to a store, a stream of chunks at a time."""
 
 import os
-from collections.abc import Iterator
 
 import numpy as np
 
-from gaancore.data.nodes.checks import VALUES_AT_A_TIME, check_graph_ids, expect_features
+from gaancore.data.nodes.checks import RepeatedEdges, check_graph_ids, expect_features
 from gaancore.data.nodes.labels import Labels
 from gaancore.data.nodes.make import (
     RawDataset,
@@ -15,10 +14,14 @@ from gaancore.data.nodes.make import (
     settle_targets,
     split_notes,
 )
+from gaancore.data.nodes.store.arcs import (
+    ArcsBetween,
+    check_features_of_arcs,
+    write_features_of_arcs,
+)
+from gaancore.data.nodes.store.features import write_features
 from gaancore.data.nodes.store.writer import StoreWriter, store_writer
-from gaancore.graph.checks import index_dtype
-from gaancore.graph.stream_rows import Progress, write_undirected
-from gaancore.system.mapped import forget_pages
+from gaancore.graph.stream.rows import Progress, write_undirected
 
 
 def write_store(
@@ -27,6 +30,7 @@ def write_store(
     *,
     name: str,
     unflagged: Unflagged = "error",
+    repeated_edges: RepeatedEdges = "error",
     progress: Progress = lambda share: None,
 ) -> None:
     """Check `raw` and write it to a new store at `path`, nodes in the order of their splits.
@@ -36,24 +40,31 @@ def write_store(
     then validation, then test, each in their order before. node_ids.npy says which node a row was.
     Whether a node has one class or several labels is seen from the labels (see `check_labels`).
     Memory is far below the graph's where `raw` is memory-mapped, as large arrays are.
+    repeated_edges : see `make_dataset`.
 
     progress : called now and then with the share of the work that is done.
     Raises DataError (one line: file, row, id, remedy); nothing is left at `path` then.
     """
     expect_features(raw.sources["features"], raw.features, raw.node_ids)
+    said_of_edges = check_features_of_arcs(raw)
     labels, split, target_notes = settle_targets(raw, unflagged, None)
     kept = kept_nodes(split, unflagged)
     order = kept[np.argsort(split[kept], kind="stable")]
     with store_writer(path) as writer:
         _write_nodes(writer, raw, labels, split, order)
         progress(0.2)
-        arcs = _Renumbered(raw, order)
+        arcs = ArcsBetween(raw.graph, order)
         counts = write_undirected(
-            writer.folder, order.size, arcs, progress=lambda s: progress(0.2 + 0.7 * s)
+            writer.folder, order.size, arcs, progress=lambda s: progress(0.2 + 0.6 * s)
         )
+        write_features_of_arcs(
+            writer.folder, raw, arcs, counts.num_repeats, repeated_edges,
+            progress=lambda s: progress(0.8 + 0.2 * s),
+        )  # fmt: skip
         loops = counts.num_self_loops
         notes = [
             *raw.notes,
+            *said_of_edges,
             *graph_notes(counts.num_arcs, counts.num_repeats),
             *([f"{loops:,} self-loops kept"] if loops else []),
             *labels.notes,
@@ -64,8 +75,10 @@ def write_store(
             name=name,
             kind="real",
             num_classes=labels.num_classes,
+            num_features=raw.features.shape[1],
             class_names=labels.class_names,
             feature_names=raw.feature_names,
+            edge_names=raw.edge_names,
             num_self_loops=loops,
             notes=notes,
             ceiling=None,
@@ -84,25 +97,4 @@ def _write_nodes(
     node_ids = raw.node_ids[order]
     if not np.array_equal(node_ids, np.arange(order.size)):
         writer.save("node_ids", node_ids)
-    width = raw.features.shape[1]
-    features = writer.create("features", (order.size, width), np.float32)
-    step = max(1, VALUES_AT_A_TIME // width)
-    for start in range(0, order.size, step):
-        features[start : start + step] = raw.features[order[start : start + step]]
-        forget_pages(features)
-        forget_pages(raw.features)
-
-
-class _Renumbered:
-    """The arcs of `raw` between the nodes `order`, by their places in it."""
-
-    def __init__(self, raw: RawDataset, order: np.ndarray) -> None:
-        self.graph = raw.graph
-        self.new_id: np.ndarray = np.full(raw.graph.num_nodes, -1, index_dtype(order.size))
-        self.new_id[order] = np.arange(order.size)
-
-    def __call__(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for src, dst in self.graph.edge_chunks():
-            src, dst = self.new_id[src], self.new_id[dst]
-            stays = (src >= 0) & (dst >= 0)
-            yield src[stays], dst[stays]
+    write_features(writer, raw.features, order)

@@ -4,11 +4,14 @@
                   has them, and size and CRC-32 of each file below
     indptr.npy     (N + 1,) int64         row i of the graph is indices[indptr[i]:indptr[i + 1]]
     indices.npy    (E,) int32 or int64    both directions of every edge, once, ascending in a row
-    features.npy   (N, F) float32         finite
+    features.npy   (N, F) float32         finite; or, where they are sparse, in its place
+    feature_indptr.npy, feature_indices.npy, feature_values.npy: (N + 1,) int64, (E,) int32 and
+                   (E,) float32, rows like those of the graph, of columns below num_features
     labels.npy     (N,) int64 classes, or (N, C) uint8 of 0 and 1
     split.npy      (N,) int8              0 train, 1 validation, 2 test; never falls
     graph_id.npy   (N,) int64             only if the source names several graphs
     node_ids.npy   (N,) integers or text  the source's own names, only if they are not 0 to N - 1
+    edge_attr.npy  (E, B) float32         finite features of indices.npy's arcs, if they have any
 
 Nodes are in the order of their splits, so training sees the first rows of every array: a view of a
 split is a slice of the files, not a copy. Its graph, which must lack the other neighbours, is
@@ -29,15 +32,16 @@ import numpy as np
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.dataset import TEST, UNFLAGGED, NodeDataset
 from gaancore.data.nodes.labels import MOST_CLASSES
+from gaancore.data.nodes.store.features import DENSE, SPARSE, features_of
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.system.disk import read_json
 
 META = "meta.json"
 FORMAT, VERSION = "gaancore store", 1
-REQUIRED = ("indptr", "indices", "features", "labels", "split")
-OPTIONAL = ("graph_id", "node_ids")
-NAMES = ("class_names", "feature_names")  # in meta.json, null or left out where there are none
+REQUIRED = ("indptr", "indices", "labels", "split")
+OPTIONAL = ("graph_id", "node_ids", "edge_attr")
+NAMES = ("class_names", "feature_names", "edge_names")  # in meta.json; null, or not there: none
 AGAIN = "convert the data again"
 COMPARED = 64_000_000  # bytes of a file up to which it is compared with its checksum on opening
 
@@ -67,19 +71,23 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
     meta = _read_meta(folder)
     arrays = {name: _map(folder, name, facts) for name, facts in meta["files"].items()}
     with naming_file(str(folder)):
-        graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"])
+        edges = arrays.get("edge_attr")
+        graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"], edge_attr=edges)
+    names: dict[str, Any] = {
+        name: tuple(meta[name]) for name in NAMES if meta.get(name) is not None
+    }
     dataset = NodeDataset(
         name=meta["name"],
         kind=meta["kind"],
         path=str(folder),
         graph=graph,
-        features=arrays["features"],
+        features=features_of(folder, arrays, meta.get("num_features")),
         labels=arrays["labels"],
         split=arrays["split"],
         graph_ids=arrays.get("graph_id"),
         node_ids=arrays.get("node_ids", np.arange(graph.num_nodes)),
         num_classes=meta["num_classes"],
-        **{name: tuple(meta[name]) for name in NAMES if meta.get(name) is not None},
+        **names,
         notes=tuple(meta["notes"]),
         ceiling=meta["ceiling"],
     )
@@ -136,16 +144,23 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         "num_nodes": type(meta.get("num_nodes")) is int,
         "num_classes": type(meta.get("num_classes")) is int,
         **{name: meta.get(name) is None or _are_texts(meta[name]) for name in NAMES},
+        "num_features": type(meta.get("num_features")) is int
+        or not isinstance(files, dict)
+        or DENSE[0] in files,
         "ceiling": "ceiling" in meta and type(meta["ceiling"]) in (float, type(None)),
         "notes": _are_texts(meta.get("notes")),
         "files": isinstance(files, dict)
-        and set(REQUIRED) <= files.keys() <= {*REQUIRED, *OPTIONAL}
+        and any(_are_files({*REQUIRED, *kept}, files) for kept in (DENSE, SPARSE))
         and all(_describes_a_file(facts) for facts in files.values()),
     }
     for field, is_sound in sound.items():
         if not is_sound:
             raise DataError(f"{path}: {field} is missing or malformed; {AGAIN}")
     return meta
+
+
+def _are_files(required: set[str], files: dict[str, Any]) -> bool:
+    return required <= files.keys() <= {*required, *OPTIONAL}
 
 
 def _are_texts(values: Any) -> bool:
@@ -206,6 +221,8 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
         "graph_id": dataset.graph_ids is not None
         and (dataset.graph_ids.dtype != np.int64 or dataset.graph_ids.shape != (n,)),
         "node_ids": dataset.node_ids.dtype.kind not in "iuU" or dataset.node_ids.shape != (n,),
+        "edge_attr": not _are_names_of(dataset.edge_names, dataset.graph.edge_dim)
+        or ("edge_attr" in meta["files"] and meta["files"]["edge_attr"]["dtype"] != "<f4"),
     }
     for name, wrong in problems.items():
         if wrong:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gaancore.data.nodes.store.features import DENSE, SPARSE
 from gaancore.data.nodes.store.reader import (
     FORMAT,
     META,
@@ -45,8 +46,10 @@ class StoreWriter:
 
     def finish(self, **facts: Any) -> None:
         """Write meta.json: `name`, `kind`, `num_classes`, `notes`, `ceiling`, what is there, and
-        `class_names` and `feature_names` if there are any."""
-        names = [name for name in (*REQUIRED, *OPTIONAL) if self._file(name).exists()]
+        `class_names`, `feature_names` and `edge_names` if there are any."""
+        names = [
+            name for name in (*REQUIRED, *DENSE, *SPARSE, *OPTIONAL) if self._file(name).exists()
+        ]
         arrays = {name: np.load(self._file(name), mmap_mode="r") for name in names}
         files = {
             name: {

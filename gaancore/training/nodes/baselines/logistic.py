@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse
-from scipy.optimize import minimize
-from scipy.special import expit, log_softmax
+import scipy  # whose modules are imported at their first use
 
 from gaancore.data.nodes.dataset import TRAIN, VALIDATION, NodeDataset
+from gaancore.data.nodes.features.matrix import SPARSE, FeatureMatrix, share_filled
 from gaancore.training.nodes.metrics import f1_scores
-from gaancore.training.nodes.suit import LOOKED_AT, SPARSE
+from gaancore.training.nodes.suit import LOOKED_AT
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # C: how much the loss weighs beside the weights' size
 # numbers x classes that a strength is tried on, and that are learned from in the end: some seconds
@@ -41,10 +40,12 @@ class LogisticRegression:
     strength: float
     learned: int
 
-    def logits(self, features: np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    def logits(self, features: FeatureMatrix, nodes: np.ndarray) -> np.ndarray:
         """(n, C) of some nodes, whose features (N, F) are read a few rows at a time."""
         parts = [
-            (rows - self.mean) / self.scale @ self.weights[:-1] + self.weights[-1]
+            (rows if scipy.sparse.issparse(rows) else (rows - self.mean) / self.scale)
+            @ self.weights[:-1]
+            + self.weights[-1]
             for rows in _parts(features, nodes)
         ]
         return np.concatenate(parts)
@@ -59,8 +60,8 @@ def logistic_regression(dataset: NodeDataset) -> LogisticRegression:
     """
     d = dataset
     looked_at = d.features[_evenly(d.nodes(TRAIN), LOOKED_AT)]
-    filled = np.count_nonzero(looked_at) / max(1, looked_at.size)
-    sparse = filled <= 1 - SPARSE
+    filled = share_filled(looked_at)
+    sparse = filled <= 1 - SPARSE or scipy.sparse.issparse(looked_at)
     numbers = max(1, d.num_features * (filled if sparse else 1))  # of a node
     tried, most = (
         max(1, int(min(MOST_NUMBERS, products / max(1, d.num_classes)) / numbers))
@@ -114,17 +115,22 @@ def fit(
         weights = flat.reshape(shape)
         scores = x @ weights[:-1] + weights[-1]
         if one_class:
-            logs = log_softmax(scores, axis=1)
+            logs = scipy.special.log_softmax(scores, axis=1)
             losses, grads = -(targets * logs), np.exp(logs) - targets
         else:
-            losses, grads = np.logaddexp(0, scores) - targets * scores, expit(scores) - targets
+            losses, grads = (
+                np.logaddexp(0, scores) - targets * scores,
+                scipy.special.expit(scores) - targets,
+            )
         grads /= len(targets)
         value = losses.sum() / len(targets) + share / 2 * (weights[:-1] ** 2).sum()
         slopes = np.vstack([x.T @ grads + share * weights[:-1], grads.sum(axis=0)])
         return value, slopes.reshape(-1)
 
     options = {"maxiter": 100, "gtol": tolerance, "ftol": 64 * np.finfo(float).eps, "maxls": 50}
-    found = minimize(objective, start.reshape(-1), method="L-BFGS-B", jac=True, options=options)
+    found = scipy.optimize.minimize(
+        objective, start.reshape(-1), method="L-BFGS-B", jac=True, options=options
+    )
     return np.asarray(found.x).reshape(shape)
 
 
@@ -135,7 +141,7 @@ def one_hot(labels: np.ndarray, num_classes: int) -> np.ndarray:
     return (labels[:, None] == np.arange(num_classes)).astype(np.float64)
 
 
-def _parts(features: np.ndarray, nodes: np.ndarray) -> Iterator[np.ndarray]:
+def _parts(features: FeatureMatrix, nodes: np.ndarray) -> Iterator[Matrix]:
     """Rows of `nodes` in float64, a few at a time."""
     for start in range(0, max(1, nodes.size), ROWS_AT_A_TIME):
         yield features[nodes[start : start + ROWS_AT_A_TIME]].astype(np.float64)

@@ -41,7 +41,9 @@ def baselines(dataset: NodeDataset, split: int) -> Baselines:
         MAJORITY: asdict(majority_scores(learned, labels, d.num_classes)),
     }
     notes = []
-    if d.num_features:
+    if d.learned:
+        notes.append(f"{LOGISTIC} left out: there are no features but learned ones")
+    elif d.num_features:
         model = logistic_regression(d)
         scores[LOGISTIC] = asdict(f1_scores(model.logits(d.features, nodes), labels))
         if model.learned < len(learned):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import entr
+import scipy  # whose modules are imported at their first use
 
 from gaancore.array import device_of, to_device, to_numpy
 from gaancore.graph.block import Block
@@ -11,6 +11,7 @@ from gaancore.graph.csr import CSRGraph
 from gaancore.graph.ordered_rows import places_of_rows, some_rows
 from gaancore.nn.linear import parts_of
 from gaancore.nn.observe import AttentionLayer, Seen
+from gaancore.parallel import Team
 from gaancore.tensor import Tensor
 
 EDGES_AT_A_TIME = 2_000_000  # whose attention weights are computed; a node's stay together
@@ -48,6 +49,17 @@ class HeadValues:
     def layers(self) -> list[np.ndarray]:
         """(len(nodes), K) float64 of each layer that was seen, from the features on."""
         return list(self._values.values())
+
+    def of_all(self, team: Team) -> list[np.ndarray]:
+        """`layers` as all ranks have seen them; of those that met a node, the last rank counts."""
+        if team.size == 1:
+            return self.layers
+        found = [layers for layers in team.all(self.layers) if layers]
+        whole = found[0] if found else []
+        for layers in found[1:]:
+            pairs = zip(whole, layers, strict=True)
+            whole = [np.where(np.isnan(later), values, later) for values, later in pairs]
+        return whole
 
 
 class ArcWeights:
@@ -95,7 +107,7 @@ def attention_entropy(seen: Seen, rows: np.ndarray) -> np.ndarray:
     out = np.full((rows.size, seen.layer.num_heads), np.nan)
     chosen = np.flatnonzero(degrees > 1)
     found = [
-        np.add.reduceat(entr(weights.astype(np.float64)), indptr[:-1])
+        np.add.reduceat(scipy.special.entr(weights.astype(np.float64)), indptr[:-1])
         for _, indptr, weights in _weights_in_parts(seen, rows[chosen])
     ]
     if found:

@@ -1,13 +1,14 @@
 """Masked errors of a forecast, summed over all that is scored, never averaged over batches."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.errors import SettingsError, ShapeError, TrainingError
+from gaancore.parallel import ALONE, Shares, Team
 
 DEFINITION = (
     "masked errors, over all readings that are there, in the data's units: MAE = mean |p - y|, "
@@ -90,6 +91,12 @@ class ForecastErrors:
             axis=1
         )
 
+    def include(self, sums: Mapping[str, np.ndarray]) -> None:
+        """Add what another has counted, its `vars`."""
+        for name, counted in sums.items():
+            if name != "mape_min":
+                vars(self)[name] += counted
+
     def at(self, step: int) -> Errors:
         """The errors of one step ahead, counted from 1."""
         return self._over(slice(step - 1, step))
@@ -141,18 +148,26 @@ def score(
     starts: np.ndarray,
     batch_size: int = 64,
     mape_min: float = 0.0,
+    team: Team = ALONE,
 ) -> ForecastErrors:
     """Score every one of the `windows` that starts at `starts`, the last partial batch included.
 
     predict : first rows (B,) -> predictions (horizon, B * N) in the data's units.
+    team    : the ranks that share out the batches. Their sums are added in the order of batches.
     """
-    errors = ForecastErrors(windows.horizon, mape_min)
-    ahead = np.arange(windows.history, windows.span)[:, None]
-    for first in range(0, len(starts), batch_size):
-        batch = starts[first : first + batch_size]
+    ahead, shape = np.arange(windows.history, windows.span)[:, None], (windows.horizon, -1)
+    firsts, own = range(0, len(starts), batch_size), []
+    for first in firsts[Shares(len(firsts), team).run(len(firsts))]:
+        batch, errors = (
+            starts[first : first + batch_size],
+            ForecastErrors(windows.horizon, mape_min),
+        )
         speeds, valid = dataset.speeds[ahead + batch], dataset.valid[ahead + batch]
-        shape = (windows.horizon, -1)
         errors.add(predict(batch), speeds.reshape(shape), valid.reshape(shape))
+        own.append(vars(errors))
+    errors = ForecastErrors(windows.horizon, mape_min)
+    for sums in [sums for of_rank in team.all(own) for sums in of_rank]:
+        errors.include(sums)
     return errors
 
 

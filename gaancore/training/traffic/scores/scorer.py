@@ -9,6 +9,7 @@ import numpy as np
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.data.traffic.windows import split_windows, window_starts
 from gaancore.errors import DataError
+from gaancore.parallel import ALONE, Team
 from gaancore.training.traffic.scores.baselines import Learned, historical_average, last_value
 from gaancore.training.traffic.scores.metrics import (
     Forecaster,
@@ -30,6 +31,7 @@ class ForecastScorer:
     at      : what is reported beside the last step, see `reported_steps`.
     mape_min: by default as in the settings.
     learned : what guesses learn from, see baselines; None for the training part of the dataset.
+    team    : the ranks that share out the windows; each gets the errors of all.
     Raises DataError if a part has no windows, SettingsError for `at`.
     """
 
@@ -42,6 +44,7 @@ class ForecastScorer:
         at: Sequence[str] = (),
         mape_min: float | None = None,
         learned: Learned | None = None,
+        team: Team = ALONE,
     ) -> None:
         s = settings
         self.dataset = dataset
@@ -49,6 +52,7 @@ class ForecastScorer:
         self.mape_min = s.mape_min if mape_min is None else mape_min
         self.at = tuple(at)
         self.learned = learned
+        self.team = team
         self.windows = windows or split_windows(
             dataset, history=s.history, horizon=s.horizon, split=s.split, fractions=s.fractions
         )
@@ -70,7 +74,7 @@ class ForecastScorer:
     def errors(self, predict: Forecaster, part: str) -> ForecastErrors:
         """The errors of any forecaster, step by step."""
         starts, size = self.starts(part), self.settings.batch_size
-        return score(predict, self.dataset, self.windows, starts, size, self.mape_min)
+        return score(predict, self.dataset, self.windows, starts, size, self.mape_min, self.team)
 
     def score(self, predict: Forecaster, part: str) -> dict[str, Any]:
         """Errors of each number of minutes ahead that is reported, their mean, and of all steps

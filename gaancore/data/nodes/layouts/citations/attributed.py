@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from gaancore.data.files.arrays import npz_names, read_npz
-from gaancore.data.nodes.checks import dense_rows, naming_file
-from gaancore.data.nodes.labels import label_array, listed
+from gaancore.data.files.arrays import listed, npz_names, read_npz
+from gaancore.data.nodes.checks import feature_rows, naming_file
+from gaancore.data.nodes.labels import label_array
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
@@ -64,7 +64,7 @@ def read_attributed(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     return RawDataset(
         path=str(path),
         graph=graph,
-        features=dense_rows(str(path), "attr_matrix", attributes, num_nodes),
+        features=feature_rows(str(path), "attr_matrix", attributes, num_nodes),
         labels=None if labels is None else labels.places,
         split=None,
         node_ids=np.arange(num_nodes) if ids is None else ids,

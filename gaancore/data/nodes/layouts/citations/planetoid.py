@@ -18,8 +18,9 @@ from scipy import sparse
 
 from gaancore.data.files.arrays import open_text
 from gaancore.data.files.plain_pickle import read_plain_pickle
-from gaancore.data.nodes.checks import dense_rows, naming_file
+from gaancore.data.nodes.checks import dense_rows, feature_rows, naming_file
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
+from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
@@ -43,16 +44,15 @@ def read_planetoid(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     pieces = {part: _matrix(parts[part]) for part in ("tx", "allx", "y", "ty", "ally")}
     graph = read_plain_pickle(parts["graph"], sparse=True)
     order = _numbers(parts["test.index"])
-    before, count = len(pieces["ally"]), 1 + int(order.max(initial=-1))
+    before, count = pieces["ally"].shape[0], 1 + int(order.max(initial=-1))
     num_nodes = max(before, count)
     _expect_sizes(parts, pieces, order, before)
-    features = np.zeros((num_nodes, pieces["allx"].shape[1]), np.float32)
-    one_hot = np.zeros((num_nodes, pieces["ally"].shape[1]))
-    for whole, first, test in ((features, "allx", "tx"), (one_hot, "ally", "ty")):
-        whole[:before] = pieces[first]
-        whole[order] = pieces[test]
+    features = _placed(pieces["allx"], pieces["tx"], order, num_nodes)
+    one_hot = dense_rows(
+        str(prefix), "classes", _placed(pieces["ally"], pieces["ty"], order, num_nodes), num_nodes
+    )
     split = np.full(num_nodes, UNFLAGGED, np.int8)
-    num_train = len(pieces["y"])
+    num_train = pieces["y"].shape[0]
     split[num_train : min(num_train + NUM_VALIDATION, before)] = VALIDATION
     split[:num_train], split[order] = TRAIN, TEST
     lacking = np.setdiff1d(np.arange(before, num_nodes), order)
@@ -72,7 +72,7 @@ def read_planetoid(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     return RawDataset(
         path=str(prefix),
         graph=arcs,
-        features=features,
+        features=feature_rows(str(prefix), "features", features, num_nodes),
         labels=_classes(one_hot),
         split=split,
         node_ids=np.arange(num_nodes),
@@ -85,12 +85,27 @@ def read_planetoid(prefix: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     )
 
 
-def _matrix(path: Path) -> np.ndarray:
-    """The matrix in a pickle, dense."""
+def _matrix(path: Path) -> FeatureMatrix:
+    """The matrix in a pickle."""
     value: Any = read_plain_pickle(path, sparse=True)
     if not (sparse.issparse(value) or isinstance(value, np.ndarray)) or value.ndim != 2:
         raise DataError(f"{path}: expected a matrix of numbers, got {type(value).__name__}")
-    return dense_rows(str(path), "rows", value, value.shape[0])
+    return value
+
+
+def _placed(
+    first: FeatureMatrix, test: FeatureMatrix, order: np.ndarray, num_nodes: int
+) -> FeatureMatrix:
+    """The rows of all nodes: the first ones, those of the test nodes `order`, and zeros."""
+    width, before = first.shape[1], first.shape[0]
+    if not (sparse.issparse(first) or sparse.issparse(test)):
+        whole = np.zeros((num_nodes, width), np.float32)
+        whole[:before], whole[order] = first, test
+        return whole
+    parts = [sparse.csr_array(part) for part in (first, test, np.zeros((1, width)))]
+    rows = np.full(num_nodes, before + order.size)
+    rows[:before], rows[order] = np.arange(before), before + np.arange(order.size)
+    return sparse.csr_array(sparse.vstack(parts))[rows]
 
 
 def _numbers(path: Path) -> np.ndarray:
@@ -110,13 +125,13 @@ def _numbers(path: Path) -> np.ndarray:
 
 
 def _expect_sizes(
-    parts: dict[str, Path], pieces: dict[str, np.ndarray], order: np.ndarray, before: int
+    parts: dict[str, Path], pieces: dict[str, FeatureMatrix], order: np.ndarray, before: int
 ) -> None:
     wanted = {"allx": before, "tx": order.size, "ty": order.size}
     for part, rows in wanted.items():
-        if len(pieces[part]) != rows:
+        if (found := pieces[part].shape[0]) != rows:
             raise DataError(
-                f"{parts[part]}: {len(pieces[part]):,} rows, but {rows:,} "
+                f"{parts[part]}: {found:,} rows, but {rows:,} "
                 f"{'nodes in ally' if part == 'allx' else 'numbers in test.index'}"
             )
     for part, other in (("tx", "allx"), ("y", "ally"), ("ty", "ally")):
@@ -125,7 +140,7 @@ def _expect_sizes(
                 f"{parts[part]}: {pieces[part].shape[1]:,} columns, but {other} has "
                 f"{pieces[other].shape[1]:,}"
             )
-    if len(pieces["y"]) > before or (order.size and order.min() < before):
+    if pieces["y"].shape[0] > before or (order.size and order.min() < before):
         raise DataError(
             f"{parts['test.index']}: test nodes are numbered behind the {before:,} rows of allx"
         )

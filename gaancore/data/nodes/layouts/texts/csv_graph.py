@@ -17,13 +17,16 @@ are separated by commas, semicolons or tabs. Either file may be packed: `nodes.c
 from collections.abc import Iterator
 from pathlib import Path
 
-from gaancore.data.files.columns import chosen_columns, encode_columns
+import numpy as np
+
+from gaancore.data.files.arrays import listed
+from gaancore.data.files.columns import chosen_columns, columns_of_edges
 from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import END_NAMES, open_named_table
-from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
+from gaancore.data.nodes.layouts.citations.content import ends_of
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import read_csv_nodes
-from gaancore.data.nodes.layouts.texts.edge_list import bare, edge_lists
+from gaancore.data.nodes.layouts.texts.edge_list import EdgeLines, bare, edge_lists
 from gaancore.data.nodes.layouts.texts.joined_edges import join_edges
 from gaancore.data.nodes.make import RawDataset
 from gaancore.graph import ArcList
@@ -80,12 +83,20 @@ Edges = tuple[ArcList, tuple[str, ...] | None, tuple[str, ...]]
 
 
 def _read_list(path: Path, rows: dict[str, int], reading: Reading) -> Edges:
-    """The edges of a list, as `_read_edges`; they have no features."""
-    chosen_columns(str(path), [], reading.edge_features)
-    pairs = ((line, ends_of(path, line, cells)) for line, cells in split_lines(path))
+    """The edges of a list, as `_read_edges`."""
+    edges = EdgeLines(path, reading)
+
+    def pairs() -> Iterator[tuple[int, tuple[str, str]]]:
+        for line, cells in edges:
+            ends = ends_of(path, line, cells)
+            if all(end in rows for end in ends):
+                edges.keep(line, cells)
+            yield line, ends
+
     drop = reading.unknown_edges == "drop"
-    src, dst, notes = join_edges(path, pairs, rows, NODES, drop=drop)
-    return ArcList(src, dst, len(rows)), None, notes
+    src, dst, notes = join_edges(path, pairs(), rows, NODES, drop=drop)
+    names, numbers, said = edges.result()
+    return ArcList(src, dst, len(rows), numbers), names, (*notes, *said)
 
 
 def _read_edges(path: Path, rows: dict[str, int], reading: Reading) -> Edges:
@@ -96,28 +107,25 @@ def _read_edges(path: Path, rows: dict[str, int], reading: Reading) -> Edges:
     first, second = table.keys
     others = [name for at, name in enumerate(table.columns) if at not in table.keys]
     wanted = chosen_columns(str(path), [name for name in others if name], reading.edge_features)
-    texts: dict[str, list[str]] = {name: [] for name in wanted}
-    places = [table.columns.index(name) for name in wanted]
-    lines: list[int] = []  # of the edges that are kept
+    places = {name: table.columns.index(name) for name in wanted}
+    features = columns_of_edges(str(path), places)
 
     def pairs() -> Iterator[tuple[int, tuple[str, str]]]:
-        for line, cells in table.rows:
+        for line, cells in features.watch(table.rows):
             ends = cells[first], cells[second]
-            if wanted and all(end in rows for end in ends):
-                lines.append(line)
-                for at, column in zip(places, texts.values(), strict=True):
-                    column.append(cells[at])
+            if all(end in rows for end in ends):
+                features.add(line, cells)
             yield line, ends
 
     drop = reading.unknown_edges == "drop"
     src, dst, said = join_edges(path, pairs(), rows, NODES, drop=drop)
     notes = [*table.notes, *said]
-    ignored = [name or "(no name)" for name in others if name not in texts]
+    ignored = [name or "(no name)" for name in others if name not in places]
     if ignored:
         notes.append(f"{path.name}: column(s) {', '.join(ignored)} ignored")
     if not wanted:
         return ArcList(src, dst, len(rows)), None, tuple(notes)
-    names, numbers, found = encode_columns(str(path), texts, lines)
-    found.insert(0, f"{len(names)} features of edges: {', '.join(names)}")
-    arcs = ArcList(src, dst, len(rows), numbers)
+    numbers, names, found = features.result()
+    found.insert(0, f"{len(names)} features of edges: {listed(names)}")
+    arcs = ArcList(src, dst, len(rows), numbers.astype(np.float32))
     return arcs, names, (*notes, *(f"{path.name}: {note}" for note in found))

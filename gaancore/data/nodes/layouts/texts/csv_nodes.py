@@ -8,13 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.data.files.arrays import listed
+from gaancore.data.files.columns import WORDS, FeatureColumns
 from gaancore.data.files.named_table import NamedTable, open_named_table
-from gaancore.data.files.number_table import INTEGER, NOTHING, parse_numbers
+from gaancore.data.files.number_table import INTEGER, parse_numbers
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
-from gaancore.data.nodes.labels import code_classes, listed
+from gaancore.data.nodes.labels import code_classes
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.splits import MASKS, split_names, split_of_masks
-from gaancore.data.nodes.layouts.texts.feature_columns import FeatureColumns
 from gaancore.errors import DataError
 
 ID_NAMES = (("id",), ("node_id",), ("node",))
@@ -29,7 +30,6 @@ SPLITS = {
     "test": TEST,
     "": UNFLAGGED,
 }
-WORDS = {**NOTHING, "true": 1.0, "false": 0.0}  # as pandas writes truth values
 REMEDY = (
     f"all columns but id, {CLASS}, {LABEL_PREFIX}NAME, {SPLIT}, masks and {GRAPH_ID} are features: "
     "numbers, or text in all of the column"
@@ -86,7 +86,7 @@ def read_nodes(table: NamedTable, reading: Reading) -> CsvNodes:
     rows: dict[str, int] = {}
     lines, labels, masks = array("q"), array("d"), array("d")
     texts: dict[str, list[str]] = {name: [] for name in columns.texts}
-    features = FeatureColumns(path, columns.features, words=WORDS, remedy=REMEDY)
+    features = FeatureColumns(str(path), columns.features, remedy=REMEDY)
     for line, cells in features.watch(table.rows):
         node = cells[table.keys[0]]
         if not node:

@@ -1,18 +1,23 @@
 """A list of edges, and a file of labels beside it: no features.
 
 Edges  : one file `.edgelist`, `.edges` or `.txt`, also packed (`.txt.gz`): a line is two
-         ids, and what follows them is not used. Spaces, tabs or commas are between the ids. A line
-         that begins with # or % is a comment, as SNAP and networkx write them.
+         ids. Spaces, tabs or commas are between the ids. A line that begins with # or % is a
+         comment, as SNAP and networkx write them. A third cell is the `weight` of an edge; where
+         there are more, they are called column3, column4 and so on. They are features of edges
+         where they are named, and otherwise not used.
 Labels : a file with `label` in its name: a line is an id and its class, or its labels if one has
          several. Of several such files, the one that begins as the edges do.
 The nodes are those of the labels' file, then those that only edges name.
 """
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from gaancore.data.files.arrays import listed
+from gaancore.data.files.columns import AUTO, NONE, chosen_columns, columns_of_edges
 from gaancore.data.files.ids import text_array
 from gaancore.data.nodes.labels import code_classes
 from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
@@ -60,17 +65,17 @@ def read_edge_list(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         found = _read_labels(labels_file)
         rows = {node: row for row, node in enumerate(found)}
     num_labelled = len(rows)
-    src, dst, more = [], [], 0
-    for line, cells in split_lines(path):
-        more = max(more, len(cells) - 2)
+    src, dst = [], []
+    edges = EdgeLines(path, reading)
+    for line, cells in edges:
         first, second = ends_of(path, line, cells)
+        edges.keep(line, cells)
         src.append(rows.setdefault(first, len(rows)))
         dst.append(rows.setdefault(second, len(rows)))
     if not src:
         raise DataError(f"{path}: no edges in it")
-    notes = [f"layout: list of edges, {path.name}"]
-    if more:
-        notes.append(f"{path.name}: what follows the two ids of a line is not used")
+    edge_names, edge_attr, told = edges.result()
+    notes = [f"layout: list of edges, {path.name}", *told]
     lacking = len(rows) - num_labelled
     if labels_file is not None:
         notes.append(f"{labels_file.name}: labels of {num_labelled:,} nodes")
@@ -79,15 +84,60 @@ def read_edge_list(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     labels, names, said = _labels(found, len(rows))
     return RawDataset(
         path=str(path),
-        graph=ArcList(src, dst, len(rows)),
+        graph=ArcList(src, dst, len(rows), edge_attr),
         features=np.zeros((len(rows), 0), np.float32),
         labels=labels,
         split=None,
         node_ids=text_array(str(path), list(rows)),
         sources=dict.fromkeys(("features", "labels", "split"), str(labels_file or path)),
         class_names=names,
+        edge_names=edge_names,
         notes=(*notes, *said),
     )
+
+
+class EdgeLines:
+    """Goes through the lines of a list of edges, once, and keeps the features that are chosen.
+
+    Raises DataError for a name that no cell has, and where a line has more or fewer of them.
+    """
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        self.path = path
+        _, first = next(split_lines(path), (0, []))
+        self.width, self.more = len(first), False
+        there = ["weight"] if self.width == 3 else [f"column{n}" for n in range(3, self.width + 1)]
+        by_name = reading.edge_features not in (AUTO, NONE)
+        wanted = chosen_columns(str(path), there, reading.edge_features) if by_name else []
+        places = {name: 2 + there.index(name) for name in wanted}
+        self.features = columns_of_edges(str(path), places)
+
+    def __iter__(self) -> Iterator[tuple[int, list[str]]]:
+        return self.features.watch(self._lines())
+
+    def keep(self, line: int, cells: list[str]) -> None:
+        """Take the features of an edge that stays in the graph."""
+        self.features.add(line, cells)
+
+    def result(self) -> tuple[tuple[str, ...] | None, np.ndarray | None, list[str]]:
+        """The names and numbers (E, B) of the features of the edges, and what to say."""
+        if not self.features.columns:
+            unused = f"{self.path.name}: what follows the two ids of a line is not used"
+            return None, None, [unused] if self.more else []
+        numbers, names, said = self.features.result()
+        said.insert(0, f"{len(names)} features of edges: {listed(names)}")
+        told = [f"{self.path.name}: {note}" for note in said]
+        return names, numbers.astype(np.float32), told
+
+    def _lines(self) -> Iterator[tuple[int, list[str]]]:
+        for line, cells in split_lines(self.path):
+            self.more |= len(cells) > 2
+            if self.features.columns and len(cells) != self.width:
+                raise DataError(
+                    f"{self.path}: line {line} has {len(cells):,} cells, the first {self.width:,}; "
+                    "features of edges need as many in every line, or none (edge_features)"
+                )
+            yield line, cells
 
 
 def _labels_file(path: Path) -> Path | None:

@@ -2,19 +2,23 @@
 
 A node's attributes are its label (`label`, or the one that is chosen), its `split`, `graph_id` or
 masks, and its features, under the names and by the rules of nodes.csv: numbers, categories of text.
-In GML `label`, where all differ, is a node's name, and no class. Attributes of edges are not used.
+In GML `label`, where all differ, is a node's name, and no class. Attributes of edges are features
+of these where they are asked for; of all of them those that every edge has, but for its id. What is
+not used is named: nested attributes, such as GEXF's places and colours, those of the graph, and
+directions.
 """
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from gaancore.data.files.arrays import refusing_damage
+from gaancore.data.files.arrays import listed, refusing_damage
+from gaancore.data.files.columns import AUTO, chosen_columns, encode_columns
 from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import NamedTable
-from gaancore.data.nodes.labels import listed
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import CLASS, read_nodes
 from gaancore.data.nodes.make import RawDataset
@@ -22,7 +26,9 @@ from gaancore.errors import DataError
 from gaancore.graph import ArcList
 
 READERS = {".graphml": "read_graphml", ".gml": "read_gml", ".gexf": "read_gexf"}
+OF_FORMAT = {"node_default", "edge_default", "mode"}  # what networkx notes of the file itself
 ID = "\0id"  # the column of ids, which no attribute is called
+IDS = {"id", "key"}  # of edges
 
 
 def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
@@ -45,7 +51,6 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         attributes = dict(zip(called, (facts for _, facts in graph.nodes(data=True)), strict=True))
         row_of = {node: row for row, node in enumerate(graph.nodes)}
         ends = [(row_of[edge[0]], row_of[edge[1]]) for edge in graph.edges()]
-        edge_names = {str(name) for *_, facts in graph.edges(data=True) for name in facts}
     if not attributes:
         raise DataError(f"{path}: a graph without nodes")
     if "None" in attributes and kind != ".gml":  # what networkx calls it
@@ -61,8 +66,14 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     if len(attributes) < len(row_of):
         raise DataError(f"{path}: ids of two nodes are written alike; ids must differ")
     names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
-    ignored = ["name", *(["label"] if by_label else [])]
-    kept = [name for name in names if name not in ignored]
+    nested = {
+        str(name)
+        for facts in attributes.values()
+        for name, value in facts.items()
+        if any(isinstance(part, dict) for part in (value if isinstance(value, list) else [value]))
+    }
+    unused = sorted(nested | ({"name"} & names.keys()))
+    kept = [name for name in names if name not in unused and not (by_label and name == "label")]
     classes = reading.label or CLASS
     for node, facts in attributes.items():
         if isinstance(facts.get(classes), list | dict):
@@ -75,14 +86,17 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     )
     nodes = read_nodes(NamedTable(path, (ID, *kept), (0,), rows, ()), reading)
     src, dst = np.array(ends, np.int64).reshape(-1, 2).T
-    notes = []
-    if "name" in names:
-        notes.append("attributes of nodes not used: name")
-    if edge_names:
-        notes.append(f"attributes of edges not used: {listed(sorted(edge_names))}")
+    wanted, notes = _wanted_of_edges(path, graph, reading)
+    edge_names, edge_attr, said = attributes_of_edges(str(path), graph, wanted)
+    of_graph = sorted({str(name) for name in graph.graph} - OF_FORMAT)
+    for what, found in (("nodes", unused), ("the graph", of_graph)):
+        if found:
+            notes.append(f"attributes of {what} not used: {listed(found)}")
+    if graph.is_directed():
+        notes.append("directions of edges not used: each counts both ways")
     return RawDataset(
         path=str(path),
-        graph=ArcList(src, dst, len(nodes.rows)),
+        graph=ArcList(src, dst, len(nodes.rows), edge_attr),
         features=nodes.features,
         labels=nodes.labels,
         split=nodes.split,
@@ -91,9 +105,47 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         graph_ids=nodes.graph_ids,
         class_names=nodes.class_names,
         feature_names=nodes.feature_names,
+        edge_names=edge_names,
         columns=nodes.columns,
-        notes=(f"layout: {path.name}, read by networkx", *nodes.notes, *notes),
+        notes=(f"layout: {path.name}, read by networkx", *nodes.notes, *notes, *said),
     )
+
+
+def _wanted_of_edges(path: Path, graph: Any, reading: Reading) -> tuple[list[str], list[str]]:
+    """The attributes of edges that are features of them, and what to say about the others."""
+    edges = [facts for *_, facts in graph.edges(data=True)]
+    there = sorted({str(name) for facts in edges for name in facts} - IDS)
+    if reading.edge_features == AUTO:
+        of_all = [name for name in there if all(name in facts for facts in edges)]
+        lacking = [name for name in there if name not in of_all]
+        notes = [f"attributes that some edges lack, not used: {listed(lacking)}"] if lacking else []
+        return of_all, notes
+    wanted = chosen_columns(str(path), there, reading.edge_features)
+    unused = [name for name in there if name not in wanted]
+    return wanted, [f"attributes of edges not used: {listed(unused)}"] if unused else []
+
+
+def attributes_of_edges(
+    where: str, graph: Any, names: Sequence[str]
+) -> tuple[tuple[str, ...] | None, np.ndarray | None, list[str]]:
+    """The names and numbers (E, B) of the features of edges, in the order of `graph.edges`, and
+    what to say; None without any. Raises DataError for an edge that lacks an attribute.
+    """
+    if not names:
+        return None, None, []
+    cells: dict[str, list[Any]] = {name: [] for name in names}
+    for src, dst, facts in graph.edges(data=True):
+        for name in names:
+            if name not in facts:
+                raise DataError(
+                    f"{where}: the edge {src!r} - {dst!r} has no attribute {name!r}; give it one, "
+                    "or leave it out (edge_features)"
+                )
+            cells[name].append(facts[name])
+    places = range(1, 1 + len(cells[names[0]]))
+    found, numbers, said = encode_columns(where, cells, places, "edge")
+    told = f"{len(found)} features of edges: {listed(found)}"
+    return found, numbers, [told, *(f"edges: {note}" for note in said)]
 
 
 def _are_names(texts: list[str]) -> bool:

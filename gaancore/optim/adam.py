@@ -1,15 +1,14 @@
-"""Adam and AdamW, gradient clipping, and the two schedules of the paper's training recipe."""
+"""Adam and AdamW, and gradient clipping."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from gaancore.array import Array, array_module, device_of, to_device, to_numpy
-from gaancore.errors import TrainingError
+from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
 from gaancore.kernels import kernels_for
 from gaancore.nn.module import Parameter
+from gaancore.optim.flat import FlatGrads, flat_on_cuda, not_finite
 
 NamedParameters = Iterable[tuple[str, Parameter]]
 
@@ -26,6 +25,9 @@ class Adam:
 
     Defaults are those of the paper's framework (MXNet). A parameter without a gradient stays, and
     t does not count such a step for it: t is of the parameter, as in MXNet and PyTorch.
+
+    On a CUDA device all parameters become views of one array (see Flat): so move a module there
+    before its optimiser is made.
 
     steps : t of each parameter by name, how often it has moved.
 
@@ -49,24 +51,53 @@ class Adam:
         self.weight_decay = weight_decay
         self.lr, self.beta1, self.beta2, self.eps = lr, beta1, beta2, eps
         self.steps = dict.fromkeys(self.parameters, 0)
-        self.moment1 = {name: _zeros_like(p) for name, p in self.parameters.items()}
-        self.moment2 = {name: _zeros_like(p) for name, p in self.parameters.items()}
+        self._flat = flat_on_cuda(self.parameters)
+        self._grads: FlatGrads | None = None  # clipped, until the step
+        if self._flat:
+            self.moment1, self.moment2 = self._flat.moments
+        else:
+            self.moment1 = {name: np.zeros_like(p.data) for name, p in self.parameters.items()}
+            self.moment2 = {name: np.zeros_like(p.data) for name, p in self.parameters.items()}
+
+    def clip(self, max_norm: float) -> Callable[[], float]:
+        """Clip the gradients as clip_grad_norm does, without waiting for a CUDA device.
+
+        Returns what gives the norm, waits if it must, and raises TrainingError if a gradient was
+        not finite. On a CPU this raises at once. On a CUDA device `step` then moves nothing, and
+        `.grad` keeps what it was: `step` uses the clipped gradients.
+        """
+        if not self._flat:
+            norm = clip_grad_norm(self.parameters.items(), max_norm)
+            return lambda: norm
+        grads = self._grads = self._flat.grads(self.parameters)
+        return grads.clip(max_norm)
 
     def step(self) -> None:
         """Move every parameter that has a gradient."""
-        for name, p in self.parameters.items():
-            if p.grad is None:
-                continue
+        moved = {name: p for name, p in self.parameters.items() if p.grad is not None}
+        for name, p in moved.items():
             self.steps[name] += 1
-            correction = math.sqrt(1 - self.beta2 ** self.steps[name])
-            eps, unbiased = self.eps * correction, 1 - self.beta1 ** self.steps[name]
-            rate = self.lr * p.lr_scale * correction / unbiased
             if self.weight_decay and p.data.ndim > 1:
-                p.data *= p.dtype.type(1 - self.lr * p.lr_scale * self.weight_decay)
+                decay = 1 - self.lr * p.lr_scale * self.weight_decay
+                with on_device_of(p.data):
+                    p.data *= p.dtype.type(decay)
+        if self._flat:
+            grads, self._grads = self._grads or self._flat.grads(self.parameters), None
+            for arrays, (rate, eps) in self._flat.runs(grads, self._rate):
+                kernels_for(arrays[0]).adam_step(*arrays, rate, self.beta1, self.beta2, eps)
+            return
+        for name, p in moved.items():
+            rate, eps = self._rate(name)
             kernels_for(p.data).adam_step(
                 p.data, p.grad, self.moment1[name], self.moment2[name],
                 rate, self.beta1, self.beta2, eps,
             )  # fmt: skip
+
+    def _rate(self, name: str) -> tuple[float, float]:
+        """Length of a step, and what is added to the root: both with the bias corrections."""
+        steps, scale = self.steps[name], self.parameters[name].lr_scale
+        correction = math.sqrt(1 - self.beta2**steps)
+        return self.lr * scale * correction / (1 - self.beta1**steps), self.eps * correction
 
     def state(self) -> dict[str, Array]:
         """Both moments by name, for a checkpoint (`steps` and `lr` are numbers of their own)."""
@@ -78,7 +109,8 @@ class Adam:
         for name in self.parameters:
             for moment, key in ((self.moment1, "moment1"), (self.moment2, "moment2")):
                 mine = moment[name]
-                mine[...] = to_device(state[f"{key}.{name}"], device_of(mine))
+                with on_device_of(mine):
+                    mine[...] = to_device(state[f"{key}.{name}"], device_of(mine))
 
 
 def clip_grad_norm(parameters: NamedParameters, max_norm: float) -> float:
@@ -97,21 +129,12 @@ def clip_grad_norm(parameters: NamedParameters, max_norm: float) -> float:
     squares = _sums_of_squares([p.grad for _, p in parameters])
     norm = math.sqrt(math.fsum(squares)) if all(map(math.isfinite, squares)) else math.nan
     if not math.isfinite(norm):
-        _name_the_culprit(parameters, squares)
+        pairs = zip(parameters, squares, strict=True)
+        raise not_finite(next(name for (name, _), s in pairs if not math.isfinite(s)))
     if 0 < max_norm < norm:
         for _, p in parameters:
             p.grad = p.grad * p.dtype.type(max_norm / norm)
     return norm
-
-
-def _name_the_culprit(
-    parameters: Sequence[tuple[str, Parameter]], squares: Sequence[float]
-) -> None:
-    name = next(n for (n, _), s in zip(parameters, squares, strict=True) if not math.isfinite(s))
-    raise TrainingError(
-        f"the gradient of {name} is not finite, so nothing was updated; lower the learning rate, "
-        "clip gradients, or look for extreme features"
-    )
 
 
 def _sums_of_squares(grads: Sequence[Array]) -> list[float]:
@@ -120,49 +143,6 @@ def _sums_of_squares(grads: Sequence[Array]) -> list[float]:
     """
     if not grads:
         return []
-    sums = [(x.astype(np.float64) ** 2).sum() for x in grads]
-    return to_numpy(array_module(grads[0]).stack(sums)).tolist()
-
-
-def _zeros_like(p: Parameter) -> Array:
-    return array_module(p.data).zeros_like(p.data)
-
-
-@dataclass
-class PlateauSchedule:
-    """Lower the learning rate when validation stops improving, then stop (section 5.1).
-
-    After each validation that does not beat the best so far (strictly), in the order of the
-    released code: stop if more than `stop_patience` in a row; else, if more than `decay_patience`
-    in a row, lr = max(lr * factor, floor), and the count starts again if lr really fell. So with
-    decay_patience < stop_patience a run only stops once the rate is at its floor, and a patience
-    of p bears p validations in a row: number p + 1 lowers the rate or stops. The first score
-    counts as an improvement, whatever it is.
-
-    >>> schedule = PlateauSchedule(0.01, floor=0.001, factor=0.5, decay_patience=1, stop_patience=9)
-    >>> [schedule.update(score) for score in (0.7, 0.6, 0.7)], schedule.lr
-    ([True, False, False], 0.005)
-    """
-
-    lr: float
-    floor: float
-    factor: float
-    decay_patience: int
-    stop_patience: int
-    best: float = -math.inf
-    bad: int = 0
-    stopped: bool = False
-
-    def update(self, score: float) -> bool:
-        """Take in a validation score; returns whether it is the best so far."""
-        if score > self.best:
-            self.best, self.bad = score, 0
-            return True
-        self.bad += 1
-        if self.bad > self.stop_patience:
-            self.stopped = True
-        elif self.bad > self.decay_patience:
-            lowered = max(self.lr * self.factor, self.floor)
-            if lowered < self.lr:
-                self.lr, self.bad = lowered, 0
-        return False
+    with on_device_of(grads[0]):
+        sums = [(x.astype(np.float64) ** 2).sum() for x in grads]
+        return to_numpy(array_module(grads[0]).stack(sums)).tolist()
