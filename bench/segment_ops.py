@@ -200,7 +200,8 @@ def _measure(case: Case, function: Callable[..., Any], facts: Row, repeats: int)
         out, backward = function(*inputs)
         forwards.append(partial(function, *inputs))
         backwards.append(partial(backward, grad))
-    results = {"forward": ((out,), forwards), "backward": (backwards[-1](), backwards)}
+    grads = tuple(grad for grad in backwards[-1]() if grad is not None)
+    results = {"forward": ((out,), forwards), "backward": (grads, backwards)}
     for direction, (got, calls) in results.items():
         pairs = zip(map(to_numpy, got), case.expected[direction], strict=True)
         error = max(float(np.abs(x - y).max() / np.abs(y).max()) for x, y in pairs)
