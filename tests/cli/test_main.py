@@ -69,6 +69,7 @@ WORKS = {
     "embed": "gaancore.open_run",
     "forecast": "gaancore.open_run",
     "plot": "gaancore.open_run",
+    "report": "gaancore.cli.report.open_run",
     "info": "gaancore.cli.info.choose",
     "download": "gaancore.cli.download.download",
     "convert": "gaancore.cli.convert.read_layout",
@@ -82,7 +83,8 @@ WORKS = {
 }
 ARGUMENTS = {
     "train": ["--data", "x"], "evaluate": ["x"], "predict": ["x"], "explain": ["x"],
-    "embed": ["x"], "forecast": ["x"], "plot": ["x"], "info": ["x"], "download": ["ppi"],
+    "embed": ["x"], "forecast": ["x"], "plot": ["x"], "report": ["x"], "info": ["x"],
+    "download": ["ppi"],
     "convert": ["x", "y"], "check": ["x"], "synth": ["ppi", "x"], "sample": ["x"],
     "reproduce": ["main"], "results": ["x"], "params": [], "doctor": [],
 }  # fmt: skip
