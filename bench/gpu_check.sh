@@ -52,7 +52,8 @@ if [ "$tiny" -eq 1 ]; then
 else
     small=(--epochs 20) few=(--epochs 3) sizes=(--profiles ppi,reddit-b0)
 fi
-ppi=("${gaancore[@]}" train --task ppi --batch graphs --device cuda --quiet "${small[@]}")
+ppi=("${gaancore[@]}" train --task ppi --batch graphs --device cuda --quiet
+    --set validate_every=0 "${small[@]}")
 metr_la=("${gaancore[@]}" train --task metr-la --device cuda --quiet "${few[@]}")
 
 # the doctor's standard output is JSON, and what else it says goes to its log

@@ -9,22 +9,25 @@ the library's own dispatch and autograd, for there is no way around them.
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from timing import time_call
+from timing import time_call, wall_seconds
+
+SLOPE = 0.1  # of the leaky ReLU after what an edge brings
 
 
 class Graph:
     """Rows are destinations: indptr (N + 1,), col (E,) sources, row (E,) destinations."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, device: str) -> None:
         indptr, col = (np.load(folder / f"{name}.npy") for name in ("indptr", "indices"))
-        self.ptr, self.col = torch.from_numpy(indptr), torch.from_numpy(col.astype(np.int64))
+        self.ptr = torch.from_numpy(indptr).to(device)
+        self.col = torch.from_numpy(col.astype(np.int64)).to(device)
         self.degrees = self.ptr.diff()
         self.num_dst, self.num_edges = self.degrees.numel(), self.col.numel()
         self.num_src = int(np.load(folder / "sources.npy"))
@@ -46,6 +49,17 @@ class Library:
         scores = self.edge_dot(queries / queries.shape[2], keys)
         return self.weighted_sum(self.softmax(scores), values)
 
+    def edge_attention(
+        self, queries: Any, keys: Any, values: Any, edges: Any, to_keys: Any, to_values: Any
+    ) -> Any:
+        """As PyG's TransformerConv: features are added to a key and a value of each edge."""
+        col = self.graph.col
+        of_keys = keys[col] + torch.einsum("eb,bka->eka", edges, to_keys)
+        scores = ((queries / queries.shape[2])[self.graph.row] * of_keys).sum(-1)
+        brought = values[col] + torch.einsum("eb,bkd->ekd", edges, to_values)
+        messages = torch.nn.functional.leaky_relu(brought, SLOPE)
+        return self.total(self.softmax(scores)[:, :, None] * messages)
+
 
 class TorchScatter(Library):
     packages = ("torch_scatter",)
@@ -63,7 +77,9 @@ class TorchScatter(Library):
         return exps / self.spread(self.reduce(exps, ptr, reduce="sum"), ptr)
 
     def weighted_sum(self, weights: Any, values: Any) -> Any:
-        messages = weights[:, :, None] * values[self.graph.col]
+        return self.total(weights[:, :, None] * values[self.graph.col])
+
+    def total(self, messages: Any) -> Any:
         return self.reduce(messages, self.graph.ptr, reduce="sum")
 
     def maximum(self, features: Any) -> Any:
@@ -94,7 +110,9 @@ class Pyg(Library):
         return self.utils.softmax(scores, ptr=self.graph.ptr)
 
     def weighted_sum(self, weights: Any, values: Any) -> Any:
-        messages = weights[:, :, None] * values[self.graph.col]
+        return self.total(weights[:, :, None] * values[self.graph.col])
+
+    def total(self, messages: Any) -> Any:
         return self.utils.scatter(messages, self.graph.row, 0, self.graph.num_dst, "sum")
 
     def maximum(self, features: Any) -> Any:
@@ -121,6 +139,22 @@ class Dgl(Library):
 
     def weighted_sum(self, weights: Any, values: Any) -> Any:
         return self.ops.u_mul_e_sum(self.block, values, weights[:, :, None])
+
+    def total(self, messages: Any) -> Any:
+        return self.ops.copy_e_sum(self.block, messages)
+
+    def edge_attention(
+        self, queries: Any, keys: Any, values: Any, edges: Any, to_keys: Any, to_values: Any
+    ) -> Any:
+        """Scores without a key for each edge; what it brings still is a row for each."""
+        queries = queries / queries.shape[2]
+        asked = torch.einsum("nka,bka->nkb", queries, to_keys)
+        of_edges = self.ops.e_dot_v(self.block, edges[:, None, :], asked)[:, :, 0]
+        weights = self.softmax(self.edge_dot(queries, keys) + of_edges)
+        of_values = torch.einsum("eb,bkd->ekd", edges, to_values)
+        brought = self.ops.u_add_e(self.block, values, of_values)
+        messages = torch.nn.functional.leaky_relu(brought, SLOPE)
+        return self.total(weights[:, :, None] * messages)
 
     def edge_dot(self, queries: Any, keys: Any) -> Any:
         return self.ops.u_dot_v(self.block, keys, queries)[:, :, 0]
@@ -181,6 +215,9 @@ class Torch(Library):
     def weighted_sum(self, weights: Any, values: Any) -> Any:
         return _WeightedSum.apply(weights, values, self)
 
+    def total(self, messages: Any) -> Any:
+        return torch.segment_reduce(messages, "sum", offsets=self.graph.ptr, initial=0)
+
     def edge_dot(self, queries: Any, keys: Any) -> Any:
         return _EdgeDot.apply(queries, keys, self)
 
@@ -228,13 +265,15 @@ def measure(
     """Error and times of one op, forward and backward."""
     function = getattr(library, op)
     names = (*case["inputs"], case["grad"])
-    *inputs, grad = (torch.from_numpy(np.load(folder / f"{name}.npy")) for name in names)
-    for x in inputs:
+    arrays = (np.load(folder / f"{name}.npy") for name in names)
+    *inputs, grad = (torch.from_numpy(x).to(rules["device"]) for x in arrays)
+    asked = [x for x, name in zip(inputs, case["inputs"], strict=True) if name != "edges"]
+    for x in asked:
         x.requires_grad_()
     out = function(*inputs)
 
     def backward() -> Any:
-        return torch.autograd.grad(out, inputs, grad, retain_graph=True)
+        return torch.autograd.grad(out, asked, grad, retain_graph=True)
 
     directions = {
         "forward": ([out.detach()], lambda: function(*inputs)),
@@ -243,18 +282,30 @@ def measure(
     for direction, (got, call) in directions.items():
         expected = [np.load(folder / f"{op}-{direction}-{i}.npy") for i in range(len(got))]
         pairs = zip(got, expected, strict=True)
-        error = max(float(np.abs(x.numpy() - y).max() / np.abs(y).max()) for x, y in pairs)
-        timing = time_call(call, rules["repeats"], rules["budget"])
+        error = max(float(np.abs(x.cpu().numpy() - y).max() / np.abs(y).max()) for x, y in pairs)
+        clock = wall_seconds if rules["device"] == "cpu" else device_seconds
+        timing = time_call(call, rules["repeats"], rules["budget"], clock)
         yield {"direction": direction, "error": error, **timing._asdict()}
+
+
+def device_seconds(function: Callable[[], Any]) -> float:
+    """By the device's own events."""
+    begun, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begun.record()
+    function()
+    ended.record()
+    ended.synchronize()
+    return float(begun.elapsed_time(ended)) / 1e3
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
     rules = json.loads((folder / "rules.json").read_text(encoding="utf-8"))
     torch.set_num_threads(rules["threads"])
+    torch.set_default_device(rules["device"])
     wanted = {name: make for name, make in LIBRARIES.items() if name not in rules["skip"]}
     for profile in rules["profiles"]:
-        graph = Graph(folder / profile)
+        graph = Graph(folder / profile, rules["device"])
         for name, make in wanted.items():
             facts = {"profile": profile, "library": name, "threads": rules["threads"]}
             try:

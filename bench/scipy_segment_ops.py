@@ -4,13 +4,14 @@ Written from the formulas alone. Like gaancore's ops, each returns its value and
 turns the gradient of the value into those of the inputs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 CHUNK = 1 << 16  # edges whose rows are gathered together
+SLOPE = 0.1  # of the leaky ReLU after what an edge brings
 Backward = Callable[[np.ndarray], tuple[np.ndarray, ...]]
 
 
@@ -86,6 +87,52 @@ class ScipySegmentOps:
 
         return out, backward
 
+    def edge_attention(
+        self, queries: np.ndarray, keys: np.ndarray, values: np.ndarray, edges: np.ndarray,
+        to_keys: np.ndarray, to_values: np.ndarray,
+    ) -> tuple[np.ndarray, Backward]:  # fmt: skip
+        """A row of what each edge brings is made for a chunk of edges; no gradient of `edges`."""
+        scale, slope = self.dtype(1 / queries.shape[2]), self.dtype(SLOPE)
+        num_dst, num_src = self.shape
+        asked = np.einsum("nka,bka->nbk", queries, to_keys)
+        scores, through_dot = self.edge_dot(queries, keys)
+        for part in self._chunks():
+            scores[part] += np.einsum("ebk,eb->ek", asked[self.dst[part]], edges[part])
+        weights, through_softmax = self.softmax(scores * scale)
+
+        def brought(part: slice) -> tuple[np.ndarray, np.ndarray]:
+            u = values[self.indices[part]] + np.tensordot(edges[part], to_values, 1)
+            return u, np.where(u > 0, self.dtype(1), slope)
+
+        def backward(grad: np.ndarray) -> tuple[np.ndarray, ...]:
+            grad_weights, grad_values = np.empty_like(weights), np.zeros_like(values)
+            grad_to_values, of_asked = np.zeros_like(to_values), np.zeros_like(asked)
+            for part in self._chunks():
+                u, slopes = brought(part)
+                by_u = grad[self.dst[part]] * slopes
+                grad_weights[part] = np.einsum("ekd,ekd->ek", by_u, u)
+                by_u *= weights[part, :, None]
+                grad_values += _added_up(by_u, self.indices[part], num_src)
+                grad_to_values += np.tensordot(edges[part].T, by_u, 1)
+            (grad_scores,) = through_softmax(grad_weights)
+            grad_scores *= scale
+            for part in self._chunks():
+                products = grad_scores[part, None, :] * edges[part, :, None]
+                of_asked += _added_up(products, self.dst[part], num_dst)
+            grad_queries, grad_keys = through_dot(grad_scores)
+            grad_queries += np.einsum("nbk,bka->nka", of_asked, to_keys)
+            grad_to_keys = np.einsum("nbk,nka->bka", of_asked, queries)
+            return grad_queries, grad_keys, grad_values, grad_to_keys, grad_to_values
+
+        out = np.zeros((num_dst, *values.shape[1:]), self.dtype)
+        for part in self._chunks():
+            u, slopes = brought(part)
+            out += _added_up(weights[part, :, None] * (slopes * u), self.dst[part], num_dst)
+        return out, backward
+
+    def _chunks(self) -> Iterator[slice]:
+        return (slice(n, n + CHUNK) for n in range(0, self.indices.size, CHUNK))
+
     def _matrix(self, entries: np.ndarray) -> sparse.csr_array:
         return sparse.csr_array((entries, self.indices, self.indptr), shape=self.shape)
 
@@ -101,8 +148,14 @@ class ScipySegmentOps:
 
     def _dots(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         out = np.empty((self.indices.size, left.shape[1]), self.dtype)
-        for start in range(0, self.indices.size, CHUNK):
-            edges = slice(start, start + CHUNK)
+        for edges in self._chunks():
             ends = left[self.dst[edges]], right[self.indices[edges]]
             np.einsum("ekd,ekd->ek", *ends, out=out[edges])
         return out
+
+
+def _added_up(rows: np.ndarray, targets: np.ndarray, count: int) -> np.ndarray:
+    """Sums of rows that have the same target, (count, ...)."""
+    ends = (targets, np.arange(targets.size))
+    matrix = sparse.csr_array((np.ones(targets.size, rows.dtype), ends), (count, targets.size))
+    return (matrix @ rows.reshape(targets.size, -1)).reshape(count, *rows.shape[1:])

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy_segment_ops import ScipySegmentOps
-from segment_profiles import PROFILES, make_inputs
+from scipy_segment_ops import SLOPE, ScipySegmentOps
+from segment_profiles import EDGE_FEATURES, PROFILES, make_inputs
 
 from gaancore import ops
 from gaancore.graph.block import Block
@@ -78,6 +78,16 @@ OPS = {
         (LINKS, (*LINKS, "queries", "keys", "values", "out")),
         lambda a, d: (2 * (a + d) + 5, 4 * (a + d) + 4),
     ),
+    "edge_attention": Op(
+        ops.edge_attention,
+        ("queries", "keys", "values", "edges", "to_keys", "to_values"),
+        "grad_heads",
+        (LINKS, (*LINKS, "queries", "keys", "values", "to_keys", "to_values", "out")),
+        lambda a, d: (
+            2 * (a + d) + 5 + d + 2 * EDGE_FEATURES * (1 + d),
+            4 * (a + d) + 4 + d + 2 * EDGE_FEATURES * (1 + 2 * d),
+        ),
+    ),
 }
 
 
@@ -92,7 +102,7 @@ class Case:
     grad: np.ndarray
     expected: dict[str, Arrays]
     costs: dict[str, dict[str, int]]
-    static: dict[str, float]
+    static: dict[str, Any]
 
     def gaancore(self, block: Any) -> Callable[..., Any]:
         """The op on arrays that live where `block` does: (out, backward)."""
@@ -125,7 +135,9 @@ def make_cases(profile_name: str, op_names: Sequence[str]) -> Iterator[Case]:
             }
             for i, direction in enumerate(DIRECTIONS)
         }
-        static = {"scale": 1 / profile.A} if name == "attention" else {}
+        static: dict[str, Any] = {"scale": 1 / profile.A} if "attention" in name else {}
+        if "edges" in op.inputs:  # features are given: nobody asks for their gradient
+            static |= {"slope": SLOPE, "needed": tuple(key != "edges" for key in op.inputs)}
         yield Case(profile_name, name, block, inputs, grad, expected, costs, static)
 
 

@@ -5,10 +5,10 @@
 Ours are called as gaancore.ops calls them, shape checks included, the tape not; kernels are
 compiled and the block is transposed before the clock starts. NumPy / SciPy runs beside them, and in
 each `--peer-python` (and here) whichever of PyTorch, torch_scatter, PyG and DGL can be imported, on
-the same inputs and with an allocator that keeps freed memory, as ours does. What is off by more
-than 1e-5 of the largest element is not timed. GB/s counts the bytes that have to move (see
-segment_cases.py), and is compared with a copy on the same threads. On a GPU, events are timed, and
-inputs take turns so that the cache is not what is measured.
+the same inputs, in the same places and with an allocator that keeps freed memory, as ours does.
+What is off by more than 1e-5 of the largest element is not timed. GB/s counts the bytes that have
+to move (see segment_cases.py), and is compared with a copy on the same threads. On a GPU, events
+are timed, and our inputs take turns so that the cache is not what is measured.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def main() -> None:
                 rows += _time_here(case, places, args.repeats)
                 if args.peers:
                     write_case(case, folder)
-        rows += _time_peers(args, folder, rows)
+        rows += _time_peers(args, places, folder, rows)
     print_report(rows, roofs)
     if no_gpu:
         print(f"not run on a GPU: {no_gpu}")
@@ -200,7 +200,8 @@ def _measure(case: Case, function: Callable[..., Any], facts: Row, repeats: int)
         out, backward = function(*inputs)
         forwards.append(partial(function, *inputs))
         backwards.append(partial(backward, grad))
-    results = {"forward": ((out,), forwards), "backward": (backwards[-1](), backwards)}
+    grads = tuple(grad for grad in backwards[-1]() if grad is not None)
+    results = {"forward": ((out,), forwards), "backward": (grads, backwards)}
     for direction, (got, calls) in results.items():
         pairs = zip(map(to_numpy, got), case.expected[direction], strict=True)
         error = max(float(np.abs(x - y).max() / np.abs(y).max()) for x, y in pairs)
@@ -216,17 +217,21 @@ def _in_turn(calls: Sequence[Callable[[], Any]]) -> Callable[[], Any]:
     return lambda: next(turn)()
 
 
-def _time_peers(args: argparse.Namespace, folder: Path, ours: Sequence[Row]) -> list[Row]:
-    """The libraries of each interpreter; one that an earlier interpreter had is left out."""
+def _time_peers(
+    args: argparse.Namespace, places: Sequence[Place], folder: Path, ours: Sequence[Row]
+) -> list[Row]:
+    """The libraries of each interpreter in each place; one that an earlier interpreter had is left
+    out.
+    """
     costs = {_key(row): {name: row[name] for name in ("bytes", "flops")} for row in ours}
     rules = {"profiles": args.profiles, "ops": args.ops, "repeats": args.repeats, "budget": BUDGET}
     rows: list[Row] = []
     for python in args.peers:
         skip = sorted({row["library"] for row in rows})
-        for count in args.threads:
-            for row in peer_rows(python, folder, count, {**rules, "skip": skip}):
-                row |= {"device": "cpu", **costs[_key(row)]}
-                rows.append(row)
+        for place in places:
+            here = {**rules, "skip": skip, "device": place["device"]}
+            for row in peer_rows(python, folder, place["threads"], here):
+                rows.append(row | place | costs[_key(row)])
     return rows
 
 

@@ -11,6 +11,7 @@ from gaancore.graph.csr import CSRGraph
 
 REDDIT_NODES, B1 = 232_965, 12_500  # B1: the nodes whose neighbours the second step draws
 HUB, REACHED, ISOLATED = 20_000, 50_000, 10_000
+EDGE_FEATURES = 4
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ def make_inputs(profile: Profile, block: Block, rng: np.random.Generator) -> dic
         "grad_edges": normal(E, K),
         "grad_heads": normal(N, K, D),
         "grad_features": normal(N, F),
+        "edges": normal(E, EDGE_FEATURES),
+        "to_keys": normal(EDGE_FEATURES, K, A),
+        "to_values": normal(EDGE_FEATURES, K, D),
     }
 
 

@@ -26,11 +26,25 @@ def print_report(rows: Sequence[Row], roofs: Sequence[Row]) -> None:
             found = [row for row in here if row["profile"] == profile]
             title = f"{profile}, {where}: ms (median, between quartiles); others / ours"
             console.print(_table(title, found, roof["copy_gb_s"]))
+            if with_features := _cost_of_features(found):
+                console.print(with_features)
             slower += [f"  {profile}, {where}, {line}" for line in _slower(found)]
     if slower:
         console.print("Quicker than ours:")
     for line in slower:
         console.print(line)
+
+
+def _cost_of_features(rows: Sequence[Row]) -> str:
+    """How many times as long attention of ours takes with features of edges as without them."""
+    seconds = dict.fromkeys(("attention", "edge_attention"), 0.0)
+    for row in rows:
+        if row["library"] == "gaancore" and row["op"] in seconds:
+            seconds[row["op"]] += row.get("median", float("nan"))
+    if not all(seconds.values()):
+        return ""
+    ratio = seconds["edge_attention"] / seconds["attention"]
+    return f"attention, forward and backward, with features of edges / without: {ratio:.2f}"
 
 
 def place(row: Row) -> str:

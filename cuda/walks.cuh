@@ -37,8 +37,8 @@ __device__ __forceinline__ void sum_over_rows(const offset* indptr, offset N, of
 }
 
 // dots[b] = <scale * left, rows[indices[e + b], k]> for up to BATCH edges; all lanes of the team
-// get them. The scale is inside: outside, what is subtracted from a score would contract with it to a
-// fused multiply-add, and one pass would round a score that another does not.
+// get them. The scale is inside: outside, it would contract with what is subtracted from a score to
+// a fused multiply-add, and one pass would round a score that another does not.
 __device__ __forceinline__ void dot_edges(Team my, const real* left, real scale,
                                           const real* rows, const int* indices, offset e,
                                           offset stop, int K, int k, int D,

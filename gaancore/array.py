@@ -41,6 +41,13 @@ def on_device_of(x: Array) -> AbstractContextManager[Any]:
     return nullcontext() if array_module(x) is np else x.device
 
 
+def add_product(a: Array, b: Array, total: Array) -> None:
+    """total += a @ b on a CUDA device, by cuBLAS itself. Either may be a transposed view."""
+    from cupy import cublas
+
+    cublas.gemm("N", "N", a, b, out=total, beta=1.0)
+
+
 def to_numpy(x: Array) -> np.ndarray:
     """`x` as a NumPy array (copied from the device if it lives there)."""
     if array_module(x) is np:

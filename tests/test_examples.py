@@ -31,7 +31,7 @@ def listed_in(module: ModuleType) -> dict[str, Any]:
 
 MODELS = defined_in(node_classifier) | defined_in(traffic_forecaster)
 ENGINE = {"Tensor": tensor.Tensor, "no_grad": tensor.no_grad}  # Node and c_order are for ops
-PUBLIC = listed_in(ops) | listed_in(nn) | MODELS | defined_in(optim) | ENGINE | defined_in(lift)
+PUBLIC = listed_in(ops) | listed_in(nn) | MODELS | listed_in(optim) | ENGINE | defined_in(lift)
 PUBLIC |= defined_in(sparse)
 KNOWN = {"np": np, "Block": Block, "CSRGraph": CSRGraph, "GraphCopies": GraphCopies} | PUBLIC
 

@@ -130,11 +130,13 @@ def linear_each(
             f"linear_each: expected x, a weight and a bias for each of 1 to {MOST_LAYERS} slopes, "
             f"got {len(arrays)} arrays for {count}"
         )
-    x, weights, biases = arrays[0], arrays[count : 2 * count], arrays[2 * count :]
-    names = {f"weight {p}": w for p, w in enumerate(weights, 1)}
-    expect_floats("linear_each", x=x, **names, **{f"bias {p}": b for p, b in enumerate(biases, 1)})
-    expect_shape("linear_each", "x", x, ("N", "F"))
-    for p, (weight, bias) in enumerate(zip(weights, biases, strict=True), 1):
+    xs, weights, biases = (arrays[first * count : (first + 1) * count] for first in range(3))
+    numbers, x = range(1, count + 1), xs[0]
+    names = [f"{kind} {p}" for kind in ("x", "weight", "bias") for p in numbers]
+    expect_floats("linear_each", **dict(zip(names, arrays, strict=True)))
+    expect_shape("linear_each", "x 1", x, ("N", "F"))
+    for p, other, weight, bias in zip(numbers, xs, weights, biases, strict=True):
+        expect_shape("linear_each", f"x {p}", other, x.shape, "the same for each layer")
         expect_shape("linear_each", f"weight {p}", weight, (x.shape[1], "G"))
         expect_shape("linear_each", f"bias {p}", bias, (weight.shape[1],))
     kernels = kernels_for(x)

@@ -23,7 +23,7 @@ class Team:
     rank, size : which one of how many. first: whether it is rank 0, which alone writes and prints.
     host       : the name of its machine.
     agreed     : whether the last error is one that all ranks have raised, so that none waits.
-    spoken     : a folder that is there when a rank has said why it ends the others (see `watched`).
+    spoken     : a file that is there when a rank has said why it ends the others (see `watched`).
     """
 
     def __init__(self, transport: Transport, host: str = "") -> None:
@@ -119,7 +119,7 @@ class Team:
         sys.stderr.flush()
         if self.spoken is not None:
             with suppress(OSError):
-                self.spoken.mkdir()
+                self.spoken.touch()
         self.transport.abort(code)
 
     @property

@@ -13,14 +13,15 @@ from tempfile import gettempdir
 from gaancore.parallel.team import Team
 
 # Waits for a word on its input. Without one the rank is dead: of all that notice, the first that
-# can make the folder speaks. It lies in the folder of the run, which most clusters share.
+# can make a file speaks. It lies in the folder of the run, which most clusters share; whoever goes
+# on with the run removes it as every half-written file.
 SHELL = """
 read -r word && exit 0
 [ -d "${1%/*}" ] || set -- "$3" "$2"
-mkdir "$1" 2>/dev/null && echo "$2" >&2
+(set -C; : > "$1") 2>/dev/null && echo "$2" >&2
 exec 2>/dev/null
-sleep 2
-rmdir "$1"
+sleep 20
+rm -f "$1"
 """
 
 
@@ -34,7 +35,7 @@ def watched(team: Team, folder: Path, remedy: str) -> Iterator[None]:
     if team.size == 1:
         yield
         return
-    name = f".lost-{team.from_first(lambda: secrets.token_hex(4))}"
+    name = f".lost-{team.from_first(lambda: secrets.token_hex(4))}.part"
     team.spoken = folder.absolute() / name
     line = f"error: {team.name} was killed (too little memory, perhaps); {remedy}"
     shell = subprocess.Popen(

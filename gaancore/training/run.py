@@ -121,7 +121,6 @@ class Run(ABC):
                 self._account(self._step(batches))
                 self.progress.count_seconds(time.perf_counter() - clock)
                 if self._validation_is_due():
-                    self._note()
                     self._validate(batches)
                 if self.team.any(self.watcher.stop_requested()) and not self._finished():
                     self._note()
@@ -137,9 +136,7 @@ class Run(ABC):
             yield
 
     def _step(self, batches: Fetch[Step]) -> Taken:
-        """Fetch, forward, loss, backward, clip, step. A GPU is not waited for; a CPU raises
-        TrainingError before it moves a weight.
-        """
+        """Fetch, forward, loss, backward, clip, step; before that a CPU raises TrainingError."""
         p = self.progress
         epoch, number = divmod(p.step, self.steps_per_epoch)
         where = f"epoch {epoch + 1}, step {number + 1} of {self.steps_per_epoch}"
@@ -155,13 +152,12 @@ class Run(ABC):
 
             loss, edges = self.gradients.of(learn, step, batches.prepare)
             p.edges += edges
-            if not step.count:
-                return Taken(where, p.step + 1, epoch + 1, lambda: 0.0, lambda: 0.0, 0)
-            norm = self.optimizer.clip(self.settings.clip_norm)
+            norm = self.optimizer.clip(self.settings.clip_norm) if step.count else loss
             taken = Taken(where, p.step + 1, epoch + 1, loss, norm, step.count)
-            if self.device == "cpu":
-                taken.loss()
-            self.optimizer.step()
+            if step.count:  # else there is nothing to learn from
+                if self.device == "cpu":
+                    taken.loss()
+                self.optimizer.step()
         return taken
 
     def _account(self, taken: Taken) -> None:
@@ -172,9 +168,8 @@ class Run(ABC):
 
     def _note(self, all_but: int = 0) -> None:
         """Wait for the steps that are not noted yet."""
-        p = self.progress
         while len(self._waiting) > all_but:
-            taken = self._waiting.pop(0)
+            taken, p = self._waiting.pop(0), self.progress
             with naming(taken.where):
                 loss = taken.loss()
             p.count_loss(loss, taken.targets)
@@ -236,8 +231,8 @@ class Run(ABC):
         return due or self.progress.step == last
 
     def _validate(self, batches: Fetch[Any]) -> None:
-        clock = time.perf_counter()
-        p = self.progress
+        self._note()
+        clock, p = time.perf_counter(), self.progress
         with naming(f"validation after step {p.step}"), self.team.together():
             expect_same_weights(self.model, self.team)
             found = self.validate()

@@ -22,7 +22,7 @@ import segment_ops  # noqa: E402
 import segment_peers  # noqa: E402
 from scipy_segment_ops import ScipySegmentOps  # noqa: E402
 from segment_cases import OPS, make_cases  # noqa: E402
-from segment_profiles import PROFILES  # noqa: E402
+from segment_profiles import EDGE_FEATURES, PROFILES  # noqa: E402
 from timing import wall_seconds  # noqa: E402
 
 
@@ -68,6 +68,15 @@ def test_its_reference_agrees_with_plain_loops(block, K, seed):
         reference.attention(queries, keys, values, block, 1 / 5),
         reference.attention_gradients(grad, queries, keys, values, block, 1 / 5),
     )  # fmt: skip
+    edges, to_keys, to_values = (rng.standard_normal(s) for s in ((E, 3), (3, K, 5), (3, K, 5)))
+    given = (queries, keys, values, edges, to_keys, to_values)
+    static = (block, 0.1, 1 / 5)
+    by_nodes_and_edges = reference.edge_attention_gradients(grad, *given, *static)
+    agree(
+        "edge_attention", given, grad,
+        reference.edge_attention(*given, *static),
+        [x for n, x in enumerate(by_nodes_and_edges) if n != 3],  # not of the features
+    )  # fmt: skip
     features = rng.permuted(np.tile(np.arange(S, dtype=float), (7, 1)), axis=1).T.copy()
     grad = rng.standard_normal((N, 7))
     largest, winners = reference.maximum(features, block)
@@ -84,7 +93,7 @@ def test_its_reference_agrees_with_plain_loops(block, K, seed):
 def test_bytes_are_those_of_the_arrays_that_an_op_reads_and_writes():
     cases = {case.op: case for case in make_cases("tiny", list(OPS))}
     N, E = cases["mean"].block.num_dst, cases["mean"].block.num_edges
-    K, A, D, F = 4, 16, 16, 64
+    K, A, D, F, B = 4, 16, 16, 64, EDGE_FEATURES
     links = 8 * (N + 1) + 4 * E
     moved = {op: [c["bytes"] for c in case.costs.values()] for op, case in cases.items()}
     assert moved == {
@@ -102,6 +111,10 @@ def test_bytes_are_those_of_the_arrays_that_an_op_reads_and_writes():
         "attention": [
             4 * N * K * (2 * A + 2 * D) + links,
             4 * N * K * (4 * A + 4 * D) + links,
+        ],
+        "edge_attention": [
+            4 * (N * K * (2 * A + 2 * D) + E * B + B * K * (A + D)) + links,
+            4 * (N * K * (4 * A + 4 * D) + E * B + 2 * B * K * (A + D)) + links,
         ],
     }  # fmt: skip
 

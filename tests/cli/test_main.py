@@ -69,7 +69,7 @@ WORKS = {
     "embed": "gaancore.open_run",
     "forecast": "gaancore.open_run",
     "plot": "gaancore.open_run",
-    "report": "gaancore.cli.report.open_run",
+    "report": "gaancore.cli.report.expect_library",
     "info": "gaancore.cli.info.choose",
     "download": "gaancore.cli.download.download",
     "convert": "gaancore.cli.convert.read_layout",
@@ -83,10 +83,9 @@ WORKS = {
 }
 ARGUMENTS = {
     "train": ["--data", "x"], "evaluate": ["x"], "predict": ["x"], "explain": ["x"],
-    "embed": ["x"], "forecast": ["x"], "plot": ["x"], "report": ["x"], "info": ["x"],
-    "download": ["ppi"],
+    "embed": ["x"], "forecast": ["x"], "plot": ["x"], "info": ["x"], "download": ["ppi"],
     "convert": ["x", "y"], "check": ["x"], "synth": ["ppi", "x"], "sample": ["x"],
-    "reproduce": ["main"], "results": ["x"], "params": [], "doctor": [],
+    "report": ["x"], "reproduce": ["main"], "results": ["x"], "params": [], "doctor": [],
 }  # fmt: skip
 
 

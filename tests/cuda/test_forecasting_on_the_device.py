@@ -60,6 +60,15 @@ def test_steps_of_every_model_agree_with_the_cpu(tmp_path, device, model, varian
 
 
 @ON_CUDA
+def test_the_shares_of_a_step_add_up_as_on_the_cpu(tmp_path, device):
+    expected = first_steps(tmp_path, "cpu", shares=3)
+    actual = first_steps(tmp_path, device, shares=3)
+    assert actual.keys() == expected.keys()
+    for name, wanted in expected.items():
+        assert_allclose(actual[name], wanted, rtol=2e-4, atol=2e-5, err_msg=name)
+
+
+@ON_CUDA
 @pytest.mark.parametrize("scaler", ["global", "per-sensor"])
 def test_a_batch_in_pieces_agrees_with_the_batch_as_a_whole(tmp_path, device, monkeypatch, scaler):
     whole = first_steps(tmp_path, device, scaler=scaler)

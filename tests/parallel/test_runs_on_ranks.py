@@ -172,6 +172,8 @@ def test_only_the_first_rank_writes_and_all_know_the_outcome(tmp_path):
 
     first, second = results(on_ranks(2, work))
     assert first == second
+    for line in RunFolder(tmp_path / "run").read_log():
+        assert 0 < line["exchange_share"] < 1
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 

@@ -188,4 +188,4 @@ def test_the_end_of_one_rank_is_the_end_of_all(tmp_path):
     found = on_ranks(2, work, place)
     assert place.aborted == [(1, 2)]
     assert isinstance(found[1], SystemExit)
-    assert (tmp_path / "spoken").is_dir()  # so that nobody says it was killed
+    assert (tmp_path / "spoken").is_file()  # so that nobody says it was killed

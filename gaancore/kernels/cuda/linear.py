@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.array import Array, array_module, device_of
+from gaancore.array import Array, add_product, array_module, device_of
 from gaancore.kernels.cuda.columns import AT_ONCE, join_columns
 from gaancore.kernels.cuda.launcher import launch, launch_packs
 
@@ -123,9 +123,8 @@ def _product(a: Array, b: Array, total: Array | None) -> Array:
 
 
 def _add_product(a: Array, b: Array, total: Array) -> None:
-    """total += a @ b, by cuBLAS itself. Either may be a transposed view."""
     if a.size and b.size:
-        array_module(a).cublas.gemm("N", "N", a, b, out=total, beta=1.0)
+        add_product(a, b, total)
 
 
 def _row_of_ones(like: Array) -> Array:

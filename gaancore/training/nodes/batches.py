@@ -48,7 +48,10 @@ class Batch:
 
     def inputs(self) -> Array:
         """(num_src of the outermost block, F), on the device."""
-        return self.x if self.table is None else self.table[self.x]
+        if self.table is None:
+            return self.x
+        with on_device_of(self.table):
+            return self.table[self.x]
 
     @property
     def parts(self) -> Sequence[None]:

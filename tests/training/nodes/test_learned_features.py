@@ -14,6 +14,7 @@ from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.store.convert import write_store
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn import Embedding
+from gaancore.report.one_node import features
 from gaancore.sparse import CSRMatrix
 from gaancore.system import threads
 from gaancore.tensor import Tensor
@@ -77,6 +78,10 @@ def test_it_answers_for_its_own_nodes(run):
     assert run.evaluate(["test"])["test"]["micro_f1"] == run.record["test"]["micro_f1"]
     for other in (copy.deepcopy(run.classifier), pickle.loads(pickle.dumps(run.classifier))):
         assert other.logits(run.inputs()).tobytes() == run.classifier.logits(run.inputs()).tobytes()
+
+
+def test_a_report_shows_no_features_of_a_node(run):
+    assert features(run, run.inputs(), np.array([3, 4]))["features"] is None
 
 
 REFUSED = "not the nodes that the run learned features for.* train on features of the files, or on "

@@ -9,6 +9,8 @@ from scipy import sparse
 
 import gaancore
 from gaancore.data import NodeDataset
+from gaancore.data.nodes.inputs import inputs_of
+from gaancore.report.one_node import features
 from gaancore.system import threads
 from gaancore.trained.nodes import NodeRun
 
@@ -74,6 +76,15 @@ def test_one_run_answers_for_sparse_and_for_dense_features_of_a_graph(run):
     assert scores[0] == scores[1]
 
 
+def test_a_report_shows_the_same_features_of_a_node(run):
+    nodes = np.array([5, 0])
+    kept, dense = (
+        features(run, inputs_of(data(kind)), nodes) for kind in (sparse.csr_array, np.ndarray)
+    )
+    assert kept == dense
+    assert any(kept["features"])
+
+
 def test_a_run_on_dense_features_answers_for_sparse_ones(tmp_path):
     """Its mean is subtracted from the zeros too."""
     run = trained(tmp_path / "run", np.ndarray, normalize="standard")
@@ -95,3 +106,15 @@ def test_any_number_of_threads_gives_the_same_bits(settings, any_threads, tmp_pa
         run = trained(tmp_path / str(count), sparse.csr_array, input_dropout=0.5, **settings)
         found.append(run.predict_proba().tobytes())
     assert found[0] == found[1]
+
+
+def test_the_classifier_takes_a_sparse_matrix_as_it_is():
+    arcs, x, y = drawn()
+    sizes = {name: SIZES[name] for name in ("embed_dim", "out_dim", "num_heads")}
+    found = []
+    for given in (sparse.csc_matrix(x), x):
+        classifier = gaancore.GaANClassifier(epochs=3, **sizes).fit(given, y, arcs)
+        assert sparse.issparse(classifier._fitted.features) == sparse.issparse(given)
+        assert classifier.n_features_in_ == F
+        found.append(classifier.predict_proba(sparse.coo_array(x[::-1]), arcs))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-2, atol=1e-3)
