@@ -328,6 +328,8 @@ class EmulatedKernel:
             if not parameter.pointer:
                 continue
             address = arg.ctypes.data
+            if not arg.size and address in found:
+                continue  # an empty array may begin where another does
             flags = _written.get(address)
             if flags is not None and flags.size < arg.size:
                 flags = None  # seen through a type of fewer bytes: then all counts as written

@@ -186,6 +186,14 @@ def test_a_correct_kernel_gives_the_same_bits_in_every_build_and_schedule(name, 
             assert_array_equal(actual, wanted)
 
 
+def test_an_empty_array_may_begin_where_another_does():
+    both, out = np.arange(128, dtype=f32), empty(THREADS, f32)
+    kernel = EmulatedModule(SOURCE, checked=True).get_function(f"kernel{NUMBER['vectors']}")
+    kernel((1,), (THREADS,), (both, out, both[:0].view(i32), i32(64), f32(2)))
+    x = np.arange(64)
+    assert_array_equal(out, np.where(x % 4, x, 2 * x))
+
+
 def test_what_correct_kernels_compute_is_right():
     x, lane = np.arange(64), np.arange(64) % 32
     assert_array_equal(run("a sum in shared memory")[0], np.full(64, x.sum()))
