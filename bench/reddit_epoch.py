@@ -59,8 +59,9 @@ def measure(store: str, num_threads: int, num_batches: int, depth: int) -> dict[
     batches = Batches(view, features, settings, model.num_steps)
     optimizer = Adam(model.named_parameters(), settings.lr)
     edges = []
-    with Prefetch(batches.batch, count(), depth=depth) as ahead:
-        for number, batch in enumerate(islice(ahead, WARM_UP + num_batches)):
+    with Prefetch(batches.step, count(), depth=depth) as ahead:
+        for number, step in enumerate(islice(ahead, WARM_UP + num_batches)):
+            (batch,) = step.batches  # the only share
             if number == WARM_UP:
                 ahead.waited, cpu, clock = 0.0, time.process_time(), time.perf_counter()
             logits = model(Tensor(batch.x), batch.blocks, seed=number)

@@ -24,8 +24,8 @@ def expect_floats(op: str, **arguments: Array) -> None:
             raise ShapeError(f"{op}: {name}: expected {first} as the first argument, got {x.dtype}")
 
 
-def expect_one_device(op: str, arrays: list[Array], block: "Block | None") -> None:
-    """All where the first one is, but for NumPy's scalars, which live nowhere.
+def expect_one_device(op: str, arrays: list[Array], block: "Block | None") -> Array:
+    """All on one device, except NumPy's scalars, which live nowhere; returns one that is there.
 
     Raises DeviceError naming the argument that is elsewhere.
     """
@@ -34,8 +34,9 @@ def expect_one_device(op: str, arrays: list[Array], block: "Block | None") -> No
         if type(x) is not np.ndarray:
             break
     else:
-        return
-    here = device_of(given[0])
+        return given[0]
+    first = next((x for x in given if not isinstance(x, np.generic)), given[0])
+    here = device_of(first)
     for number, x in enumerate(given, 1):
         if not isinstance(x, np.generic) and (there := device_of(x)) != here:
             name = f"argument {number}" if number <= len(arrays) else "block"
@@ -43,6 +44,7 @@ def expect_one_device(op: str, arrays: list[Array], block: "Block | None") -> No
                 f"{op}: {name}: expected on {here} as the first argument, got on {there}; "
                 f"move it with to({here!r})"
             )
+    return first
 
 
 def expect_rate(op: str, name: str, rate: float) -> None:

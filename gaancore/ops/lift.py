@@ -74,8 +74,7 @@ def _lift(function: Callable[..., Any], returns: Any) -> Callable[..., Any]:
         inputs = tuple(a._node if isinstance(a, Tensor) else None for a in args)
         if is_told:
             static["needed"] = tuple(node is not None for node in inputs)
-        expect_one_device(function.__name__, data, static.get("block"))
-        with on_device_of(data[0]):
+        with on_device_of(expect_one_device(function.__name__, data, static.get("block"))):
             out, backward = function(*map(c_order, data), **static)
         results = [Tensor(part) for part in out] if isinstance(out, list) else [Tensor(out)]
         if recording.get() and any(node is not None for node in inputs):

@@ -33,7 +33,7 @@ COMMANDS = {
 
 
 def test_these_are_the_commands_with_a_file_to_write():
-    assert set(COMMANDS) == {"predict", "explain", "embed", "forecast"}
+    assert set(COMMANDS) == {"predict", "explain", "embed", "forecast", "report"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

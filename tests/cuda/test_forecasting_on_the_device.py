@@ -38,7 +38,7 @@ def first_steps(folder: Path, device: str, **changes: Any) -> dict[str, np.ndarr
                 return loss.data
 
             loss, _ = run.gradients.of(learn, upcoming, steps.prepare)
-            found[f"loss {step}"] = np.array(loss)
+            found[f"loss {step}"] = np.array(loss())
             for name, parameter in run.model.named_parameters():
                 assert device_of(parameter.grad) == device_of(parameter.data) == run.device
                 found[f"{name} {step}"] = to_numpy(parameter.grad)

@@ -140,6 +140,27 @@ def test_linear_with_an_activation_away_from_its_kink(rows, F, G, slope, rng, ch
     check(op, *arrays, rng=rng)
 
 
+@given(
+    rows=st.sampled_from([0, 1, 4]),
+    F=sizes,
+    layers=st.lists(st.tuples(sizes, st.sampled_from([0.0, 0.1, 1.0])), min_size=1, max_size=4),
+    rng=rngs,
+)
+def test_layers_of_one_input_away_from_their_kinks(rows, F, layers, rng, check):
+    widths, slopes = zip(*layers, strict=True)
+    x = rng.standard_normal((rows, F))
+    weights = [rng.standard_normal((F, G)) for G in widths]
+    biases = [rng.standard_normal(G) for G in widths]
+    before = [x @ w + b for w, b in zip(weights, biases, strict=True)]
+    assume(min(np.abs(u).min(initial=np.inf) for u in before) > SAFE)
+
+    def op(x, *rest):
+        outs = ops.linear_each(*[x] * len(layers), *rest, slopes=slopes)
+        return ops.concat(*outs)
+
+    check(op, x, *weights, *biases, rng=rng)
+
+
 @given(N=sizes, C=sizes, rng=rngs)
 def test_binary_cross_entropy(N, C, rng, device, check):
     targets = rng.integers(0, 2, (N, C), dtype=np.uint8)

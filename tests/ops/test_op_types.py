@@ -10,7 +10,7 @@ from gaancore.graph import Block
 from gaancore.tensor import Tensor
 
 EVERY_OP = pytest.mark.parametrize("op", [getattr(ops, name) for name in ops.__all__])
-LISTS = {ops.split_rows, ops.split_columns}
+LISTS = {ops.split_rows, ops.split_columns, ops.linear_each}
 PROGRAM = """
 from gaancore.graph import Block
 from gaancore.ops import segment_softmax, split_rows
