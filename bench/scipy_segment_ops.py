@@ -121,7 +121,8 @@ class ScipySegmentOps:
                 of_asked += _added_up(products, self.dst[part], num_dst)
             grad_queries, grad_keys = through_dot(grad_scores)
             grad_queries += np.einsum("nbk,bka->nka", of_asked, to_keys)
-            grad_to_keys = np.einsum("nbk,nka->bka", of_asked, queries)
+            by_head = zip(of_asked.transpose(2, 1, 0), queries.transpose(1, 0, 2), strict=True)
+            grad_to_keys = np.stack([of_head @ query for of_head, query in by_head], axis=1)
             return grad_queries, grad_keys, grad_values, grad_to_keys, grad_to_values
 
         out = np.zeros((num_dst, *values.shape[1:]), self.dtype)

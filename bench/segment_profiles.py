@@ -29,7 +29,9 @@ class Profile:
 def make_inputs(profile: Profile, block: Block, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """float32 arrays by the names that the ops give them, and a gradient for each kind of output.
 
-    No column of `features` holds a number twice, so that a maximum has one owner.
+    No column of `features` holds a number twice, so that a maximum has one owner. What an edge
+    brings, values + edges @ to_values, is an odd multiple of 1/32, so that rounding never carries
+    it over the kink of leaky ReLU at 0.
     """
     N, S, E = block.num_dst, block.num_src, block.num_edges
     K, A, D, F = profile.K, profile.A, profile.D, profile.F
@@ -38,19 +40,22 @@ def make_inputs(profile: Profile, block: Block, rng: np.random.Generator) -> dic
     def normal(*shape: int) -> np.ndarray:
         return rng.standard_normal(shape, np.float32)
 
+    def quarters(*shape: int) -> np.ndarray:
+        return np.rint(4 * normal(*shape)) / 4
+
     return {
         "scores": normal(E, K),
         "weights": rng.random((E, K), np.float32),
         "queries": normal(N, K, A),
         "keys": normal(S, K, A),
-        "values": normal(S, K, D),
+        "values": np.rint(16 * normal(S, K, D)) / 16 + np.float32(1 / 32),
         "features": rng.permuted(np.tile(ranks, (F, 1)), axis=1).T.astype(np.float32, order="C"),
         "grad_edges": normal(E, K),
         "grad_heads": normal(N, K, D),
         "grad_features": normal(N, F),
-        "edges": normal(E, EDGE_FEATURES),
+        "edges": quarters(E, EDGE_FEATURES),
         "to_keys": normal(EDGE_FEATURES, K, A),
-        "to_values": normal(EDGE_FEATURES, K, D),
+        "to_values": quarters(EDGE_FEATURES, K, D),
     }
 
 
