@@ -236,6 +236,6 @@ def test_the_whole_day_ends_well_on_the_emulator(tmp_path):
     page = (tmp_path / "day" / "page.md").read_text(encoding="utf-8")
     assert page.startswith("# gaancore on a GPU: passed\n")
     assert "- cuda:0: the CPU, as the emulator" in page
-    assert page.count("| tiny ") == 12
+    assert page.count("| tiny ") == 2 * 7  # ops, forward and backward
     assert "| ppi | " in page
     assert "| metr-la | " in page
