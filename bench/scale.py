@@ -36,7 +36,7 @@ from scale_run import WARM_UP
 from scale_work import Sampler
 from timing import machine
 
-from gaancore.errors import UserError
+from gaancore.errors import DeviceError, UserError
 
 RUN = Path(__file__).with_name("scale_run.py")
 RUNS = "1:1,1:2,1:4,1:32,2:2,2:4,2:32,4:4,4:32"
@@ -56,7 +56,7 @@ def launched(args: argparse.Namespace, ranks: int, shares: int) -> dict[str, Any
     if done.returncode or len(lines) != 1:
         said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         said = said or done.stderr.splitlines()[-1:] or ["it printed no figures"]
-        raise SystemExit(f"{shlex.join(command)}: exit code {done.returncode}: {said[0]}")
+        raise DeviceError(f"{shlex.join(command)}: exit code {done.returncode}: {said[0]}")
     return dict(json.loads(lines[0]))
 
 
@@ -80,7 +80,7 @@ def predictions(
     model: Model, sampler: Sampler, steps: int, latency: float
 ) -> Iterator[dict[str, Any]]:
     """Seconds of an epoch on more and more machines, for one network after the other."""
-    batch = sampler.batch_size
+    batch = min(sampler.batch_size, sampler.num_seeds)
     for scaling in ("strong", "weak"):
         for machines in MACHINES:
             size = batch * machines if scaling == "weak" else batch
@@ -119,7 +119,7 @@ def measure(args: argparse.Namespace, sampler: Sampler) -> dict[str, Any]:
             print(f"{name}: {scale_model.means(found).step:.3f} s a step", flush=True)
     held_out = pairs.pop(args.held_out, None)
     if not pairs:
-        raise SystemExit("nothing was measured: " + "; ".join(notes))
+        raise DeviceError("nothing was measured: " + "; ".join(notes))
     model = scale_model.fitted(list(pairs.values()))
     rows = [row_of(pair, model, sampler, True) for pair in pairs.values()]
     if held_out:
@@ -130,6 +130,22 @@ def measure(args: argparse.Namespace, sampler: Sampler) -> dict[str, Any]:
         "model": asdict(model),
         "predicted": list(predictions(model, sampler, args.steps, args.latency * 1e-6)),
     }
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Print all there is to say; what goes into the JSON."""
+    sampler = Sampler(args.task, args.data)
+    if args.work:
+        steps = max(1, min(args.steps, sampler.num_seeds // sampler.batch_size))  # not cut short
+        work = {shares: sampler.work(shares, steps) for shares in args.work}
+        print(*scale_report.of_work(work, args.markdown), sep="\n")
+        return {"work": {shares: of_steps.tolist() for shares, of_steps in work.items()}}
+    facts = machine()
+    print("gaancore on", ", ".join(f"{name} {value}" for name, value in facts.items()))
+    print(f"{args.data}: {sampler.num_seeds:,} training nodes; {args.steps} steps a run")
+    found = {"machine": facts, **measure(args, sampler)}
+    print(*scale_report.of_run(found, args), sep="\n")
+    return found
 
 
 def main() -> None:
@@ -153,34 +169,30 @@ def main() -> None:
     args = parser.parse_args()
     if args.held_out in args.runs:
         parser.error("--held-out: is one of --runs, so it would be fitted")
-    if not args.work and not (args.launcher and find_spec("mpi4py")):
+    if not args.work and not (_found(args.launcher) and find_spec("mpi4py")):
         parser.exit(2, NO_MPI + "\n")
     try:
-        sampler = Sampler(args.task, args.data)
+        found = run(args)
     except UserError as error:
         parser.exit(2, f"error: {error}\n")
-    if args.work:
-        steps = max(1, min(args.steps, sampler.num_seeds // sampler.batch_size))  # whole ones
-        work = {shares: sampler.work(shares, steps) for shares in args.work}
-        print(*scale_report.of_work(work, args.markdown), sep="\n")
-        return
-    facts = machine()
-    print("gaancore on", ", ".join(f"{name} {value}" for name, value in facts.items()))
-    print(f"{args.data}: {sampler.num_seeds:,} training nodes; {args.steps} steps a run")
-    found = measure(args, sampler)
-    print(*scale_report.of_run(found, args), sep="\n")
-    if args.picture:
+    if args.picture and not args.work:
         from scale_picture import plot
 
         plot(found["predicted"], Path(args.picture))
     if args.json:
-        Path(args.json).write_text(json.dumps({"machine": facts, **found}, indent=2) + "\n")
+        Path(args.json).write_text(json.dumps(found, indent=2) + "\n")
 
 
 def _mpiexec() -> str | None:
     """The launcher beside this Python, else the first on the PATH."""
     beside = Path(sys.executable).with_name("mpiexec")
     return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+def _found(launcher: str | None) -> bool:
+    """Whether it is a program that is there."""
+    words = shlex.split(launcher or "")
+    return bool(words) and shutil.which(words[0]) is not None
 
 
 def _numbers(text: str) -> list[int]:
