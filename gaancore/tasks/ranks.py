@@ -8,7 +8,8 @@ from gaancore.training.run import Run
 # Of a step, where a launcher starts a run that names no other number. 1, 2, 4 and 8 ranks have
 # equally many, and 3 ranks wait for a ninth of the time. More would suit more numbers of ranks, but
 # each share draws neighbours of its own: on Reddit's look-alike the 8 shares of 512 seeds reach 1.3
-# times the edges and 3.5 times the nodes of one share, 24 shares 1.4 and 4.7 times.
+# times the edges and 3.4 times the nodes of one share, 24 shares 1.4 and 4.6 times (docs/cluster.md
+# says by which command).
 SHARES = 8
 
 
