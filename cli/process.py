@@ -54,12 +54,6 @@ def ranks(threads: int, run: str = ".") -> Iterator[parallel.Team]:
     """
     team = parallel.team()
     prepare_process(threads or parallel.num_threads(team))
-    if team.first and team.size > 1:
-        click.echo(
-            f"note: {team.size} processes share out the work; any number of them gives the same "
-            "bits",
-            err=True,
-        )
     with parallel.watched(team, user_path(run), "start the command again"), team.together():
         yield team
 
