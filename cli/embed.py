@@ -4,10 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gaancore.system.mapped import scratch_in
 from gaancore.system.process import prepare_process
 
 from .asked import graph_options, open_classifier
-from .out_file import formulas_option, number_rows, out_file, say_written, write_result
+from .out_file import (
+    formulas_option,
+    number_rows,
+    out_file,
+    say_written,
+    told_of_scratch,
+    write_result,
+)
 from .process import process_options
 
 if TYPE_CHECKING:
@@ -45,11 +53,12 @@ def embed(
     target = out_file(out)
     opened = open_classifier(run, options["device"])
     inputs = opened.inputs(data, nan=nan)
-    found = opened.embed(inputs, layer=layer)
+    with scratch_in(target.parent) as scratch:
+        found = opened.embed(inputs, layer=layer)
     rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
     header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]
     arrays = {"node_ids": inputs.node_ids, "embeddings": found}
     notes = write_result(target, arrays, header, rows, escape=escape_formulas)
     size = f"{len(found):,} nodes, {found.shape[1]:,} numbers each"
-    say_written(target, size, [*inputs.notes, *notes])
+    say_written(target, size, [*inputs.notes, *notes, *told_of_scratch(scratch)])
     return 0

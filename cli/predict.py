@@ -5,10 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gaancore.system.mapped import scratch_in
 from gaancore.system.process import prepare_process
 
 from .asked import graph_options, open_classifier
-from .out_file import formulas_option, out_file, say_written, write_result
+from .out_file import (
+    ROWS_AT_A_TIME,
+    formulas_option,
+    out_file,
+    say_written,
+    told_of_scratch,
+    write_result,
+)
 from .process import process_options
 
 if TYPE_CHECKING:
@@ -58,7 +66,8 @@ def predict(
     prepare_process(options["threads"])
     target = out_file(out)
     opened = open_classifier(run, options["device"])
-    found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
+    with scratch_in(target.parent) as scratch:
+        found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
     arrays = {
         "node_ids": found.node_ids,
         "probabilities": found.probabilities,
@@ -72,6 +81,7 @@ def predict(
     header = ["node_id", "predicted", *called]
     notes = write_result(target, arrays, header, rows, texts=2, escape=escape_formulas)
     nodes, classes = found.probabilities.shape
+    notes += told_of_scratch(scratch)
     say_written(target, f"{nodes:,} nodes, {classes:,} probabilities each", [*found.notes, *notes])
     return 0
 
@@ -79,8 +89,13 @@ def predict(
 def _rows(found: "Predictions", between: str) -> Iterator[list[object]]:
     names = found.class_names
     taken = found.labels if found.top is None else found.top
-    for node_id, label, row in zip(
-        found.node_ids.tolist(), taken, found.probabilities, strict=True
-    ):
-        predicted = between.join(names[label]) if taken.ndim == 2 else label
-        yield [node_id, predicted, *(f"{p:.6f}" for p in row)]
+    for start in range(0, len(taken), ROWS_AT_A_TIME):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        for node_id, label, row in zip(
+            found.node_ids[part].tolist(),
+            taken[part],
+            found.probabilities[part].tolist(),
+            strict=True,
+        ):
+            predicted = between.join(names[label]) if taken.ndim == 2 else label
+            yield [node_id, predicted, *(f"{p:.6f}" for p in row)]

@@ -25,8 +25,8 @@ class NodeDataset(Shown):
     """A graph whose nodes have features, labels and a split.
 
     graph       : undirected (both arcs of an edge stored), rows sorted, no arc twice.
-    features    : (N, F) float32, finite: an array, C-contiguous, or SciPy's csr_array with an entry
-                  for each number that is not 0, by column.
+    features    : (N, F) float32, finite: an array, C-contiguous (float16 where a store keeps them
+                  so), or SciPy's csr_array with an entry for each number that is not 0, by column.
     labels      : (N, C) uint8 of 0 and 1 if a node has several labels, else (N,) int64 classes.
     split       : (N,) int8: TRAIN, VALIDATION, TEST, or UNFLAGGED: every split sees it as a
                   neighbour, and its own label is ignored.

@@ -20,8 +20,8 @@ ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
 class Features:
     """Stands for the matrix (x - mean) / scale, (N, F) float32; index it with node ids.
 
-    matrix      : (N, F) float32, dense or SciPy's csr_array, in memory or memory-mapped; only rows
-                  asked for are read.
+    matrix      : (N, F) float32 or float16, or SciPy's csr_array of float32, in memory or
+                  memory-mapped; only rows asked for are read.
     mean, scale : (F,) float64, from feature_statistics: store them with a model, and give them
                   here for any other graph. Computed in float64.
     by_row      : divide each row by the sum of its absolute values, so that counts become shares;

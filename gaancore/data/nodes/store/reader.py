@@ -4,7 +4,7 @@
                   has them, and size and CRC-32 of each file below
     indptr.npy     (N + 1,) int64         row i of the graph is indices[indptr[i]:indptr[i + 1]]
     indices.npy    (E,) int32 or int64    both directions of every edge, once, ascending in a row
-    features.npy   (N, F) float32         finite; or, where they are sparse, in its place
+    features.npy   (N, F) float32 or float16, finite; or, where they are sparse, in its place
     feature_indptr.npy, feature_indices.npy, feature_values.npy: (N + 1,) int64, (E,) int32 and
                    (E,) float32, rows like those of the graph, of columns below num_features
     labels.npy     (N,) int64 classes, or (N, C) uint8 of 0 and 1
@@ -203,7 +203,7 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
     single = labels.ndim == 1
     problems = {
         "indices": dataset.num_edges != meta.get("num_arcs"),
-        "features": dataset.features.dtype != np.float32
+        "features": dataset.features.dtype not in (np.float32, np.float16)
         or dataset.features.shape[:-1] != (n,)
         or not _are_names_of(dataset.feature_names, dataset.num_features),
         "labels": labels.dtype != (np.int64 if single else np.uint8)
