@@ -17,6 +17,7 @@ from .out_file import (
     write_result,
 )
 from .process import process_options
+from .show import phases
 
 if TYPE_CHECKING:
     from gaancore.data.nodes.missing import Nan
@@ -52,8 +53,8 @@ def embed(
     prepare_process(options["threads"])
     target = out_file(out)
     opened = open_classifier(run, options["device"])
-    inputs = opened.inputs(data, nan=nan)
-    with scratch_in(target.parent) as scratch:
+    with scratch_in(target.parent) as scratch, phases():
+        inputs = opened.inputs(data, nan=nan)
         found = opened.embed(inputs, layer=layer)
     rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
     header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]

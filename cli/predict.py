@@ -18,6 +18,7 @@ from .out_file import (
     write_result,
 )
 from .process import process_options
+from .show import phases
 
 if TYPE_CHECKING:
     from gaancore.data.nodes.missing import Nan
@@ -66,7 +67,7 @@ def predict(
     prepare_process(options["threads"])
     target = out_file(out)
     opened = open_classifier(run, options["device"])
-    with scratch_in(target.parent) as scratch:
+    with scratch_in(target.parent) as scratch, phases():
         found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
     arrays = {
         "node_ids": found.node_ids,

@@ -12,7 +12,7 @@ from gaancore.system.process import prepare_process
 from gaancore.tasks import choose, task_named
 
 from .process import debug_option
-from .show import Display, print_whole, progress_bar
+from .show import Display, phases, print_whole, progress_bar
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
@@ -58,14 +58,15 @@ def sample(
     """
     prepare_process(1)
     change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
-    if task is None and data is not None:
-        chosen = choose(data, [change], lenient=True)
-        what, dataset = chosen.task, chosen.dataset
-    else:
-        what = task_named(task or "reddit")
-        dataset = what.load(data, what.settings(change))
+    with phases(as_json):
+        if task is None and data is not None:
+            chosen = choose(data, [change], lenient=True)
+            what, dataset = chosen.task, chosen.dataset
+        else:
+            what = task_named(task or "reddit")
+            dataset = what.load(data, what.settings(change))
+        graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
     settings = what.settings(change)
-    graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
     sizes = []
     with progress_bar("sample", as_json) as progress:
         for merge in (False, True):

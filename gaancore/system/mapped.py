@@ -43,6 +43,12 @@ def scratch_in(folder: Path) -> Iterator[Scratch]:
         _scratch.reset(token)
 
 
+def scratch_folder() -> Path:
+    """Where temporary files lie."""
+    scratch = _scratch.get()
+    return scratch.folder if scratch else Path(tempfile.gettempdir())
+
+
 def room_for(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """An array to be filled: in memory, or from LARGE bytes on in a temporary file."""
     if math.prod(shape) * np.dtype(dtype).itemsize < LARGE:
@@ -56,10 +62,10 @@ def in_a_file(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
     Raises DataError if the disk has no room for it: a mapping that finds none ends the process.
     """
-    scratch = _scratch.get() or Scratch(Path(tempfile.gettempdir()))
+    scratch, folder = _scratch.get(), scratch_folder()
     size = math.prod(shape) * np.dtype(dtype).itemsize
     try:
-        with tempfile.TemporaryFile(dir=scratch.folder) as file:
+        with tempfile.TemporaryFile(dir=folder) as file:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size)
             array = np.memmap(file, dtype, "w+", shape=shape)
@@ -67,10 +73,11 @@ def in_a_file(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
             raise
         raise DataError(
-            f"{scratch.folder}: no room for a temporary file of {size / 1e9:,.1f} GB "
+            f"{folder}: no room for a temporary file of {size / 1e9:,.1f} GB "
             f"({error.strerror}); free some, or set TMPDIR to a folder of another disk"
         ) from None
-    scratch.bytes += size
+    if scratch:
+        scratch.bytes += size
     return array
 
 

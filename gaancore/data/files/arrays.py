@@ -18,6 +18,7 @@ import numpy as np
 
 from gaancore.errors import DataError, one_line
 from gaancore.system.disk import expect_file
+from gaancore.system.mapped import scratch_folder
 
 NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
 SHOWN = 8  # names in a note
@@ -158,7 +159,7 @@ def _read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, n
 
 
 def _map_array(stream: IO[bytes], size: int) -> np.ndarray:
-    with tempfile.TemporaryFile() as file:
+    with tempfile.TemporaryFile(dir=scratch_folder()) as file:
         shutil.copyfileobj(stream, file, 1 << 22)
         file.seek(0)
         shape, fortran_order, dtype = _read_header(file, size)

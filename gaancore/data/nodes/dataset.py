@@ -14,10 +14,12 @@ from gaancore.data.nodes.features.matrix import (
 )
 from gaancore.display import Shown
 from gaancore.graph import CSRGraph
+from gaancore.progress import tell
 from gaancore.system.disk import checksum
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
 UNFLAGGED = -1  # in no split
+PARTS = ("training", "validation", "test")  # in words
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,6 +99,7 @@ class NodeDataset(Shown):
         paper. Each sees the nodes in no split too. Row r of the view is node ids[r] of this
         dataset.
         """
+        tell(f"cutting out what {PARTS[split]} sees")
         ids = np.flatnonzero(self.split <= split)
         return self.induced(ids), ids
 

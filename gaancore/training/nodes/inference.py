@@ -18,6 +18,7 @@ from gaancore.graph.sampler import sample_blocks
 from gaancore.models.node_classifier import FeedForward, Inputs, given
 from gaancore.nn.module import Module
 from gaancore.parallel import ONE_SHARE, Shares
+from gaancore.progress import tell
 from gaancore.seeding import derive_seed
 from gaancore.sparse import CSRMatrix
 from gaancore.system.mapped import room_for
@@ -97,7 +98,8 @@ def _hidden(
             for dst_ids in _chunks(graph, inner, shares)
             for block in _blocks(graph, dst_ids, sources)
         )
-        h = shares.rows(_stacked(parts, sum(map(len, _own(shares, inner)))))
+        count = sum(map(len, _own(shares, inner)))
+        h = shares.rows(_stacked(f"layer {number + 1}", parts, count))
     return h
 
 
@@ -196,8 +198,8 @@ def _own(shares: Shares, nodes: np.ndarray) -> list[np.ndarray]:
     return parts or [nodes[:0]]
 
 
-def _stacked(parts: Iterable[Array], count: int) -> Array:
-    """All `count` rows of the parts, which are made one after the other."""
+def _stacked(what: str, parts: Iterable[Array], count: int) -> Array:
+    """All `count` rows of the parts, which are made one after the other. what: they are."""
     parts = iter(parts)
     first = next(parts)
     if device_of(first) != "cpu":
@@ -206,6 +208,7 @@ def _stacked(parts: Iterable[Array], count: int) -> Array:
     for part in chain([first], parts):
         rows[start : start + len(part)] = part
         start += len(part)
+        tell(what, start / max(1, count))
     return np.asarray(rows)
 
 
@@ -237,4 +240,5 @@ def _in_chunks(
         for share in own
         for start in range(share.start, max(share.stop, share.start + 1), ROWS_AT_A_TIME)
     )
-    return shares.rows(_stacked(parts, sum(share.stop - share.start for share in own)))
+    rows_of_own = sum(share.stop - share.start for share in own)
+    return shares.rows(_stacked("rows of nodes", parts, rows_of_own))

@@ -16,6 +16,7 @@ from gaancore.data.nodes.inputs import NodeInputs, identity_of
 from gaancore.data.nodes.layouts.without_features import one_hot
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
+from gaancore.progress import told
 from gaancore.system.mapped import room_for
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.training.nodes.build import Model, build_model
@@ -147,7 +148,7 @@ def by_rows(
 ) -> np.ndarray:
     """make(rows), whose rows do not depend on each other, some at a time; see `room_for`."""
     out = room_for(shape, dtype)
-    for start in range(0, len(rows), ROWS_AT_A_TIME):
+    for start in told("what is predicted", range(0, len(rows), ROWS_AT_A_TIME)):
         part = slice(start, start + ROWS_AT_A_TIME)
         out[part] = make(rows[part])
     return np.asarray(out)

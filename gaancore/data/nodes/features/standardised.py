@@ -1,6 +1,7 @@
 """Features of nodes, standardised where they are fetched: the matrix itself is never copied."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from gaancore.data.nodes.features.matrix import FeatureMatrix, dense_part
 from gaancore.errors import ShapeError, expect_choice
 from gaancore.graph.checks import read_only
 from gaancore.kernels.cpu.gather import gather_rows, gather_sparse_rows
+from gaancore.progress import told
 from gaancore.sparse import CSRMatrix
 
 Normalize = Literal["none", "standard", "row"]
@@ -96,7 +98,8 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     nodes = dataset.nodes(TRAIN)
     parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))
     of = statistics_of_sparse if sparse.issparse(dataset.features) else statistics_of
-    return of(dataset.features, lambda: parts, nodes.size)
+    pieces = partial(told, "mean and deviation of the features", parts)
+    return of(dataset.features, pieces, nodes.size)
 
 
 def statistics_of(

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import listed, listed_names, npz_names, read_npy, read_npz
+from gaancore.data.files.arrays import listed, npz_names, read_npy, read_npz
 from gaancore.data.files.columns import chosen_columns
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.labels import label_array
@@ -100,7 +100,11 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(path)),
         graph_ids=arrays.get("graph_id"),
         class_names=(classes.names or None) if classes else None,
-        notes=(f"layout: {'a folder of .npy files' if of_folder else 'one npz file'}", *notes, *(classes.notes if classes else ())),
+        notes=(
+            f"layout: {'a folder of .npy files' if of_folder else 'one npz file'}",
+            *notes,
+            *(classes.notes if classes else ()),
+        ),
     )
 
 

@@ -35,6 +35,7 @@ from gaancore.data.nodes.labels import MOST_CLASSES
 from gaancore.data.nodes.store.features import DENSE, SPARSE, features_of
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.progress import tell
 from gaancore.system.disk import read_json
 
 META = "meta.json"
@@ -70,6 +71,7 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
     folder = Path(path)
     meta = _read_meta(folder)
     arrays = {name: _map(folder, name, facts) for name, facts in meta["files"].items()}
+    tell("checking the graph")
     with naming_file(str(folder)):
         edges = arrays.get("edge_attr")
         graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"], edge_attr=edges)
@@ -237,8 +239,9 @@ def _are_names_of(names: tuple[str, ...] | None, count: int) -> bool:
 
 def file_checksum(path: Path) -> str:
     """CRC-32 of all bytes of a file, eight hexadecimal digits."""
-    crc = 0
+    crc, size = 0, path.stat().st_size
     with path.open("rb") as file:
         while block := file.read(1 << 22):
             crc = zlib.crc32(block, crc)
+            tell(f"checksum of {path.name}", file.tell() / size)
     return f"{crc:08x}"
