@@ -90,6 +90,8 @@ def read_npz(
                             while stream.read(1 << 20):  # at its end its checksum is compared
                                 pass
             return arrays
+    except MemoryError:
+        raise
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
 
@@ -130,6 +132,8 @@ def refusing_damage(path: Path, what: str) -> Iterator[None]:
     expect_file(path)
     try:
         yield
+    except MemoryError:
+        raise
     except Exception as error:  # a damaged file makes NumPy and SciPy raise nearly anything
         raise DataError(_damage(path, what, str(error))) from error
 
