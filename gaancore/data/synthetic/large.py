@@ -44,7 +44,7 @@ def write_synthetic_graph(
     >>> write_synthetic_graph("graph", num_nodes=20_000, num_arcs=100_000, num_features=8)
     >>> data = open_store("graph")
     >>> data.num_edges, data.features.dtype.name
-    (99976, 'float16')
+    (98352, 'float16')
     """
     for name, value, least, most in (
         ("nodes", num_nodes, 2_000, MOST_NODES),
