@@ -32,10 +32,10 @@ _scratch: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 
 @contextmanager
 def scratch_in(folder: Path) -> Iterator[Scratch]:
-    """Inside, the temporary files of large arrays lie in `folder`. Elsewhere they lie where the
-    system has its temporary files, which $TMPDIR moves.
+    """Inside, the temporary files of large arrays lie in `folder`, or where that is to be made.
+    Elsewhere they lie where the system has its temporary files, which $TMPDIR moves.
     """
-    scratch = Scratch(folder)
+    scratch = Scratch(next(place for place in (folder, *folder.parents) if place.is_dir()))
     token = _scratch.set(scratch)
     try:
         yield scratch

@@ -17,7 +17,7 @@ from gaancore.graph.ordered_rows import mark_neighbours
 from gaancore.graph.sampler import sample_blocks
 from gaancore.models.node_classifier import FeedForward, Inputs, given
 from gaancore.nn.module import Module
-from gaancore.parallel import ONE_SHARE, Shares
+from gaancore.parallel import ONE_SHARE, Shares, dealt
 from gaancore.progress import tell
 from gaancore.seeding import derive_seed
 from gaancore.sparse import CSRMatrix
@@ -29,7 +29,7 @@ from gaancore.training.prefetch import Prefetch
 
 EDGES_AT_A_TIME = 16_000_000  # of a layer; a node with more neighbours makes a chunk of its own
 ROWS_AT_A_TIME = 65_536  # of a layer
-# that a layer makes of the sources of a chunk: 1.2 GB. So few that a graph of Reddit's size is done
+# that a layer makes of the sources of a block: 1.2 GB. So few that a graph of Reddit's size is done
 # in chunks of EDGES_AT_A_TIME, in which a source is projected once for very many edges
 NUMBERS_AT_A_TIME = 300_000_000
 
@@ -50,8 +50,9 @@ def infer(
     layer, and some 16 + 4 K bytes for each edge of a chunk. On a CPU the vectors of very many nodes
     are in temporary files, see `room_for`.
 
-    shares : what the rows of each layer are cut into; each rank computes its own, and gets the
-             others'.
+    shares : what the rows of each layer are cut into, before they are cut into chunks. Each rank
+             computes a run of the chunks, and gets the others'. BLAS rounds a row of a product
+             by its place in it, so the chunks decide the last digits; who computes them does not.
     """
     with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):
@@ -62,15 +63,20 @@ def infer(
 
 
 def infer_hidden(
-    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, layer: int
+    model: Model,
+    graph: CSRGraph,
+    features: Matrix,
+    nodes: np.ndarray,
+    layer: int,
+    shares: Shares = ONE_SHARE,
 ) -> np.ndarray:
     """What `layer`, 1 to model.num_layers, puts out for `nodes`: (len(nodes), its width).
 
-    Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
-    the logits from the last one.
+    Whole neighbourhoods, in the memory of `infer`, with its `shares`; later layers are not
+    computed. The head makes the logits from the last one.
     """
     with no_grad(), on_device_of(model.head.bias.data):
-        return to_numpy(_hidden(model, graph, features, nodes, layer))
+        return to_numpy(_hidden(model, graph, features, nodes, layer, shares))
 
 
 def _hidden(
@@ -79,7 +85,7 @@ def _hidden(
     features: Matrix,
     nodes: np.ndarray,
     num_layers: int,
-    shares: Shares = ONE_SHARE,
+    shares: Shares,
 ) -> Array:
     """The output of layer `num_layers`, on the device of the model."""
     device = device_of(model.head.bias.data)
@@ -90,16 +96,16 @@ def _hidden(
     row_of = np.zeros(graph.num_nodes, np.int64)
     for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
         row_of[outer] = np.arange(outer.size)
-        sources = NUMBERS_AT_A_TIME // _numbers_of_a_source(model.layers[number], h.shape[1])
+        most = NUMBERS_AT_A_TIME // _numbers_of_a_source(model.layers[number], h.shape[1])
+        own = [*_chunks(graph, inner, shares)]
         parts = (
             model.layer(
                 number, Tensor(h[to_device(row_of[block.src_ids], device)]), block.to(device)
             ).data
-            for dst_ids in _chunks(graph, inner, shares)
-            for block in _blocks(graph, dst_ids, sources)
+            for dst_ids in own
+            for block in _blocks(graph, dst_ids, most)
         )
-        count = sum(map(len, _own(shares, inner)))
-        h = shares.rows(_stacked(f"layer {number + 1}", parts, count))
+        h = shares.rows(_stacked(f"layer {number + 1}", parts, sum(map(len, own))))
     return h
 
 
@@ -120,10 +126,9 @@ def infer_sampled(
     Batches of `batch_size` nodes; the draw is a function of (seed, batch). Memory is that of a
     training step without gradients, for each of `prefetch` batches made ahead and the one in use.
 
-    shares : what the batches are dealt out to; each rank computes its own, and gets the others'.
+    shares : of whose ranks each computes a run of the batches, and gets the others'.
     """
-    starts = range(0, max(1, nodes.size), batch_size)
-    own = starts[shares.run(len(starts))]
+    own = dealt(range(0, max(1, nodes.size), batch_size), shares.team)
     none = np.empty((0, model.head.bias.data.size), model.head.bias.dtype)
     device = device_of(model.head.bias.data)
 
@@ -150,8 +155,8 @@ def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int, shares: Shares) ->
         if sets[-1].size == graph.num_nodes:
             sets.append(sets[-1])
             continue
-        for own in _own(shares, sets[-1]):
-            mark_neighbours(graph.indptr, graph.indices, own, reached)
+        for dst_ids in _chunks(graph, sets[-1], shares):
+            mark_neighbours(graph.indptr, graph.indices, dst_ids, reached)
         if shares.team.size > 1:
             reached[shares.team.rows(np.flatnonzero(reached))] = True
         sets.append(np.flatnonzero(reached))
@@ -159,18 +164,10 @@ def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int, shares: Shares) ->
 
 
 def _chunks(graph: CSRGraph, nodes: np.ndarray, shares: Shares) -> Iterator[np.ndarray]:
-    """Runs of the `nodes` of this rank's shares, with at most EDGES_AT_A_TIME edges each (or one
-    node), none across two shares; one without nodes if there are none.
-    """
-    for own in _own(shares, nodes):
-        start, stop = 0, -1
-        while stop < own.size:
-            rows = own[start : start + ROWS_AT_A_TIME]
-            stops = np.cumsum(graph.indptr[rows + 1] - graph.indptr[rows])
-            most = int(np.searchsorted(stops, EDGES_AT_A_TIME, side="right"))
-            rows = rows[: max(most, 1)]
-            yield rows
-            start = stop = start + rows.size
+    """This rank's chunks of `nodes`; one without nodes if it has none."""
+    chunks = _cut(nodes.size, shares, graph.degrees[nodes])
+    for chunk in dealt(chunks, shares.team) or [slice(0, 0)]:
+        yield nodes[chunk]
 
 
 def _blocks(graph: CSRGraph, dst_ids: np.ndarray, most: int) -> Iterator[Block]:
@@ -190,14 +187,6 @@ def _numbers_of_a_source(layer: Module, width: int) -> int:
     return width + sum(p.shape[1] for p in layer.parameters() if len(p.shape) == 2)
 
 
-def _own(shares: Shares, nodes: np.ndarray) -> list[np.ndarray]:
-    """Those of `nodes` that each of this rank's shares has, and no share that has none; no nodes
-    once if there is nothing.
-    """
-    parts = [nodes[share] for share in shares.cut(nodes.size) if share.start < share.stop]
-    return parts or [nodes[:0]]
-
-
 def _stacked(what: str, parts: Iterable[Array], count: int) -> Array:
     """All `count` rows of the parts, which are made one after the other. what: they are."""
     parts = iter(parts)
@@ -210,6 +199,25 @@ def _stacked(what: str, parts: Iterable[Array], count: int) -> Array:
         start += len(part)
         tell(what, start / max(1, count))
     return np.asarray(rows)
+
+
+def _cut(count: int, shares: Shares, degrees: np.ndarray | None = None) -> list[slice]:
+    """Chunks of `count` rows, none across two shares, with at most ROWS_AT_A_TIME rows and, where
+    rows have `degrees` (count,), EDGES_AT_A_TIME edges each (or one row).
+    """
+    stops = None if degrees is None else np.cumsum(degrees)
+    chunks = []
+    for share in Shares(shares.count).cut(count):
+        start = share.start
+        while start < share.stop:
+            stop = min(start + ROWS_AT_A_TIME, share.stop)
+            if stops is not None:
+                before = stops[start - 1] if start else 0
+                limit = np.searchsorted(stops, before + EDGES_AT_A_TIME, side="right")
+                stop = min(max(int(limit), start + 1), stop)
+            chunks.append(slice(start, stop))
+            start = stop
+    return chunks
 
 
 def _of_features(
@@ -234,11 +242,7 @@ def _in_chunks(
     shares: Shares,
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
-    own = [share for share in shares.cut(count) if share.start < share.stop] or [slice(0, 0)]
-    parts = (
-        layer(given(rows(slice(start, min(start + ROWS_AT_A_TIME, share.stop))))).data
-        for share in own
-        for start in range(share.start, max(share.stop, share.start + 1), ROWS_AT_A_TIME)
-    )
-    rows_of_own = sum(share.stop - share.start for share in own)
-    return shares.rows(_stacked("rows of nodes", parts, rows_of_own))
+    own = dealt(_cut(count, shares), shares.team) or [slice(0, 0)]
+    parts = (layer(given(rows(chunk))).data for chunk in own)
+    count = sum(chunk.stop - chunk.start for chunk in own)
+    return shares.rows(_stacked("rows of nodes", parts, count))
