@@ -147,7 +147,7 @@ def told_of_scratch(scratch: Scratch) -> list[str]:
     """A note on the temporary files that a command has had, if it had any."""
     if not scratch.bytes:
         return []
-    return [f"temporary files in {scratch.folder}: {scratch.bytes / 1e9:,.1f} GB"]
+    return [f"temporary files in {scratch.folder}: {scratch.bytes / 1e6:,.0f} MB"]
 
 
 def say_written(path: Path, what: str, notes: Sequence[str]) -> None:

@@ -66,8 +66,7 @@ def in_a_file(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)
+            _reserve(file.fileno(), size)
             array = np.memmap(file, dtype, "w+", shape=shape)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
@@ -81,13 +80,24 @@ def in_a_file(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return array
 
 
+def _reserve(file: int, size: int) -> None:
+    """Let the disk set so many bytes aside, where the system and the file system can."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise
+
+
 def room_for_part(array: np.ndarray, size: int) -> np.ndarray:
     """An array for `size` of the entries, or rows, of `array`, to be filled.
 
     If `array` is memory-mapped, so is its part, in a temporary file. Else it is in memory.
     """
     shape = (size, *array.shape[1:])
-    if not size or not _mapping(array):
+    if not math.prod(shape) or not _mapping(array):
         return np.empty(shape, array.dtype)
     return in_a_file(shape, array.dtype)
 
