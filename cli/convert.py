@@ -12,12 +12,13 @@ from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import with_random_split
 from gaancore.data.nodes.store.convert import write_store
 from gaancore.errors import SettingsError
+from gaancore.system.mapped import scratch_in
 from gaancore.system.new_folder import expect_free
 from gaancore.system.paths import user_path
 
 from .options import choice_of, graph_reading_options
 from .process import debug_option, quiet_option
-from .show import progress_bar
+from .show import phases, progress_bar
 
 
 @click.command()
@@ -71,6 +72,7 @@ def convert(
       DGL's PPI     {train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}
       two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
+      several .npy  src.npy dst.npy x.npy ...: arrays like those of an .npz, mapped
       one .mat      Network Attributes Label | network group | A local_info
       and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
@@ -92,10 +94,11 @@ def convert(
     reading = Reading(**given)
     target, path = user_path(store), user_path(source)
     expect_free(target)
-    raw = read_layout(path, reading)
-    if shares is not None:
-        raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
-    raw = fill_missing(raw, nan)
+    with scratch_in(target.parent), phases(quiet):
+        raw = read_layout(path, reading)
+        if shares is not None:
+            raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
+        raw = fill_missing(raw, nan)
     with progress_bar("convert", quiet) as progress:
         write_store(
             raw,
@@ -105,7 +108,9 @@ def convert(
             repeated_edges=repeated_edges,
             progress=progress,
         )
-    return _report(open_store(target), quiet)
+    with phases(quiet):
+        written = open_store(target)
+    return _report(written, quiet)
 
 
 @click.command()
@@ -117,7 +122,9 @@ def check(store: str, quiet: bool) -> int:
 
     Opening a store checks sizes, types and the graph, but not the features.
     """
-    return _report(check_store(user_path(store)), quiet)
+    with phases(quiet):
+        checked = check_store(user_path(store))
+    return _report(checked, quiet)
 
 
 def _numbers(shares: str) -> list[int]:
