@@ -126,7 +126,10 @@ def checksum(arrays: Iterable[np.ndarray], start: int = 0) -> int:
     crc = start
     for array in arrays:
         numbers = array.reshape(-1).view(np.uint8)
-        for part in told("checksum of the data", range(0, numbers.size, BYTES_AT_A_TIME)):
+        parts: Iterable[int] = range(0, numbers.size, BYTES_AT_A_TIME)
+        if numbers.size > BYTES_AT_A_TIME:
+            parts = told("checksum of the data", range(0, numbers.size, BYTES_AT_A_TIME))
+        for part in parts:
             crc = zlib.crc32(numbers[part : part + BYTES_AT_A_TIME].data, crc)
     return crc
 
