@@ -126,10 +126,8 @@ def checksum(arrays: Iterable[np.ndarray], start: int = 0) -> int:
     crc = start
     for array in arrays:
         numbers = array.reshape(-1).view(np.uint8)
-        parts: Iterable[int] = range(0, numbers.size, BYTES_AT_A_TIME)
-        if numbers.size > BYTES_AT_A_TIME:
-            parts = told("checksum of the data", range(0, numbers.size, BYTES_AT_A_TIME))
-        for part in parts:
+        starts = range(0, numbers.size, BYTES_AT_A_TIME)
+        for part in starts if len(starts) < 2 else told("checksum of the data", starts):
             crc = zlib.crc32(numbers[part : part + BYTES_AT_A_TIME].data, crc)
     return crc
 
