@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gaancore.data.nodes.checks import VALUES_AT_A_TIME
+from gaancore.data.nodes.checks import VALUES_AT_A_TIME, as_float32
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix, arrays_of, share_filled
 from gaancore.data.traffic.dataset import TrafficDataset
@@ -107,7 +107,7 @@ def _features(features: FeatureMatrix) -> Facts:
     count, step = features.shape[1], max(1, VALUES_AT_A_TIME // features.shape[1])
     low, high, zero_rows = np.full(count, np.inf), np.full(count, -np.inf), 0
     for start in told("features", range(0, len(features), step)):
-        part = features[start : start + step]
+        part = as_float32(features[start : start + step])
         low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
         zero_rows += int(np.count_nonzero(~part.any(axis=1)))
         forget_pages(features)

@@ -126,7 +126,8 @@ def checksum(arrays: Iterable[np.ndarray], start: int = 0) -> int:
     crc = start
     for array in arrays:
         numbers = array.reshape(-1).view(np.uint8)
-        for part in told("checksum of the data", range(0, numbers.size, BYTES_AT_A_TIME)):
+        starts = range(0, numbers.size, BYTES_AT_A_TIME)
+        for part in starts if len(starts) < 2 else told("checksum of the data", starts):
             crc = zlib.crc32(numbers[part : part + BYTES_AT_A_TIME].data, crc)
     return crc
 
