@@ -11,7 +11,7 @@ from .out_file import formulas_option, number_rows, out_file, say_written, write
 from .process import process_options
 
 if TYPE_CHECKING:
-    from gaancore.data.nodes.missing import Nan
+    from gaancore.choices import Nan
 
 
 @click.command()

@@ -1,20 +1,19 @@
 """`gaancore evaluate`."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
+import gaancore  # whose names are imported when they are first used
+from gaancore.choices import SPLITS
 from gaancore.system.process import prepare_process
-from gaancore.tasks import open_run, task_named
-from gaancore.trained.elsewhere import SPLITS
-from gaancore.trained.nodes import NodeRun
-from gaancore.trained.traffic import TrafficRun
 
 from .asked import expect_asked_of
 from .process import prefetch_option, process_options
-from .show import Display, print_whole, score_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.command()
@@ -25,7 +24,7 @@ from .show import Display, print_whole, score_table
     "readings of the same sensors, such as a later period.  [default: where the run found it]",
 )  # fmt: skip
 @click.option(
-    "--split", "splits", type=click.Choice(tuple(SPLITS)), multiple=True,
+    "--split", "splits", type=click.Choice(SPLITS), multiple=True,
     help="Which nodes or windows to score; repeatable.  [default: validation and test; of another "
     "graph its own parts, or all labelled nodes; of other readings all windows]",
 )  # fmt: skip
@@ -85,16 +84,20 @@ def evaluate(
     mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0. ECE:
     how far a predicted probability is on average from how often it comes true, in 15 bins.
     """
+    from gaancore.tasks import task_named
+
+    from .show import Display, print_whole, score_table
+
     prepare_process(options["threads"])
-    opened = open_run(run, options["device"])
+    opened = gaancore.open_run(run, options["device"])
     extra: dict[str, Any] = {"eval_fanouts": eval_fanouts, "per_class": per_class}
     asked = {name: value for name, value in extra.items() if value}
     if eval_fanouts:
         asked["prefetch"] = options["prefetch"]
-    expect_asked_of(opened, "classify nodes", NodeRun, asked)
+    expect_asked_of(opened, "classify nodes", gaancore.NodeRun, asked)
     ahead = {"at": at.split(",") if at else None, "mape_min": mape_min, "start": start}
     of_traffic = {name: value for name, value in ahead.items() if value is not None}
-    expect_asked_of(opened, "forecast", TrafficRun, of_traffic)
+    expect_asked_of(opened, "forecast", gaancore.TrafficRun, of_traffic)
     asked |= of_traffic
     scores = opened.evaluate(splits or None, data=options["data"], **asked)
     facts = opened.facts
@@ -117,7 +120,9 @@ def evaluate(
     return 0
 
 
-def _class_table(split: str, scores: dict[str, Any]) -> Table:
+def _class_table(split: str, scores: dict[str, Any]) -> "Table":
+    from rich.table import Table
+
     caption = f"expected calibration error (ECE) of the predictions: {scores['ece']:.4f}"
     columns = ("class", "precision", "recall", "F1", "support", "ECE")
     table = Table(*columns, title=split, caption=caption)

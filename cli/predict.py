@@ -12,7 +12,7 @@ from .out_file import formulas_option, out_file, say_written, write_result
 from .process import process_options
 
 if TYPE_CHECKING:
-    from gaancore.data.nodes.missing import Nan
+    from gaancore.choices import Nan
     from gaancore.trained.predictions import Predictions
 
 

@@ -2,17 +2,18 @@
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
 
-from gaancore.data import TRAIN
-from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED, SampledSizes, sampled_sizes
 from gaancore.system.process import prepare_process
-from gaancore.tasks import choose, task_named
 
 from .process import debug_option
-from .show import Display, print_whole, progress_bar
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gaancore.reproduce.sampling import SampledSizes
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
@@ -56,6 +57,12 @@ def sample(
     one thread. DATA is in any layout that train takes; without it, the command looks for Reddit
     where train does.
     """
+    from gaancore.data import TRAIN
+    from gaancore.reproduce.sampling import PAPER_SIZES, sampled_sizes
+    from gaancore.tasks import choose, task_named
+
+    from .show import Display, print_whole, progress_bar
+
     prepare_process(1)
     change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
     if task is None and data is not None:
@@ -98,7 +105,11 @@ def sample(
     return 0
 
 
-def _table(sizes: list[SampledSizes], as_in_paper: bool) -> Table:
+def _table(sizes: "list[SampledSizes]", as_in_paper: bool) -> "Table":
+    from rich.table import Table
+
+    from gaancore.reproduce.sampling import PRINTED
+
     table = Table("", *(f"|B_{step}|" for step in range(len(sizes[0].nodes))), "edges", "ms")
     for row in sizes:
         name = "merged" if row.merge else "not merged"

@@ -1,25 +1,26 @@
 """`gaancore train`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gaancore import parallel
+from gaancore.choices import TASKS
 from gaancore.errors import SettingsError
 from gaancore.system.interrupts import interrupts
 from gaancore.system.process import prepare_process
-from gaancore.tasks import TASKS
-from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.training.progress import RunInterrupt
 
 from .options import given_settings, settings_options
 from .process import prefetch_option, process_options, quiet_option
-from .show import Display
+
+if TYPE_CHECKING:
+    from gaancore.parallel import Team
+    from gaancore.tasks.begin import Begun
 
 
 @click.command()
 @click.option(
-    "--task", type=click.Choice(tuple(TASKS)),
+    "--task", type=click.Choice(TASKS),
     help="ppi, reddit, metr-la: the paper's. classes (one class a node), labels (several) and "
     "forecast (speeds of sensors): for your own data.  [default: what fits --data, else ppi]",
 )  # fmt: skip
@@ -62,6 +63,10 @@ def train(**options: Any) -> int:
     `mpiexec -n N gaancore train ...` trains in N processes, on one machine or several. The run has
     the same bits whatever N is, and goes on in any other number of processes.
     """
+    from gaancore import parallel
+
+    from .show import Display
+
     team = parallel.team()
     prepare_process(options["threads"] or parallel.num_threads(team))
     display = Display(quiet=options["quiet"], silent=not team.first)
@@ -85,12 +90,14 @@ def train(**options: Any) -> int:
     return 0
 
 
-def _launched(team: parallel.Team) -> str:
+def _launched(team: "Team") -> str:
     """The beginning of a command that starts as many processes."""
     return f"mpiexec -n {team.size} " if team.size > 1 else ""
 
 
-def _new(options: dict[str, Any]) -> Begun:
+def _new(options: dict[str, Any]) -> "Begun":
+    from gaancore.tasks.begin import begin
+
     return begin(
         options["data"],
         task=options["task"],
@@ -102,7 +109,9 @@ def _new(options: dict[str, Any]) -> Begun:
     )
 
 
-def _resumed(options: dict[str, Any]) -> Begun:
+def _resumed(options: dict[str, Any]) -> "Begun":
+    from gaancore.tasks.begin import resume
+
     if options["out"]:
         raise SettingsError("out: a resumed run stays in its folder; leave it out")
     return resume(

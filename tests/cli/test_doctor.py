@@ -57,8 +57,8 @@ def test_kernels_are_listed_with_what_they_take_of_each_architecture(gaancore, m
 
     # more columns than 80 characters hold: no figure may be left out for that
     targets = list(range(75, 95))
-    monkeypatch.setattr("gaancore.cli.doctor.architectures", lambda: targets)
-    monkeypatch.setattr("gaancore.cli.doctor.resource_table", table)
+    monkeypatch.setattr("gaancore.doctor.kernel_resources.architectures", lambda: targets)
+    monkeypatch.setattr("gaancore.doctor.kernel_resources.resource_table", table)
     files = cuda_resources.kernel_files()
     outcome = gaancore("doctor", "--kernels")
     rows = [line.split() for line in outcome.lines if line.strip().startswith("sum_")]

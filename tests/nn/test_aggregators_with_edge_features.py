@@ -30,13 +30,9 @@ LOOPS = Block([0, 3, 3, 6], [4, 3, 0, 3, 3, 1], 5)  # a loop, an empty row, an e
 
 
 def make(kind: str, variant: str, num_heads: int, edge_dim: int, rng, **options):
-    """In float64, with biases that are not 0."""
     spec = AggregatorSpec(kind, variant, num_heads=num_heads, edge_dim=edge_dim, **WIDTHS)
-    layer = replace(spec, **options).make(X_DIM, Z_DIM, OUT_DIM, rng).astype("float64")
-    for name, parameter in layer.named_parameters():
-        if name.endswith("bias"):
-            parameter.data += rng.standard_normal(parameter.shape) / 2
-    return layer
+    layer = replace(spec, **options).make(X_DIM, Z_DIM, OUT_DIM, rng)
+    return reference.with_random_biases(layer, rng)
 
 
 def inputs(block: Block, edge_dim: int, rng) -> tuple[Tensor, Tensor, Tensor, Block]:

@@ -1,17 +1,16 @@
 """Features that are not there: NaN in the files."""
 
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import Nan
 from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TRAIN
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError, expect_choice
-
-Nan = Literal["error", "zero", "mean"]
 
 
 def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
