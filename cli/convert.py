@@ -69,7 +69,7 @@ def convert(
       one .mat      Network Attributes Label | network group | A local_info
       and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
-    Files that have no split need --split.
+    Files that have no split need --split. Under mpiexec the first process does it alone.
 
     \b
     gaancore convert data/reddit reddit-store

@@ -7,13 +7,14 @@ import click
 
 import gaancore  # whose names are imported when they are first used
 from gaancore.choices import SPLITS
-from gaancore.system.process import prepare_process
 
 from .asked import expect_asked_of
-from .process import prefetch_option, process_options
+from .process import prefetch_option, process_options, ranks
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from gaancore.trained.opened import OpenedRun, Scored
 
 
 @click.command()
@@ -83,41 +84,49 @@ def evaluate(
     are correct. Recall: the fraction of true nodes that are found. F1: their harmonic mean; its
     mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0. ECE:
     how far a predicted probability is on average from how often it comes true, in 15 bins.
+
+    `mpiexec -n N gaancore evaluate ...` shares out the rows of each layer, or the windows, among N
+    processes. The scores have the same bits whatever N is.
     """
+    extra: dict[str, Any] = {"eval_fanouts": eval_fanouts, "per_class": per_class}
+    of_nodes = {name: value for name, value in extra.items() if value}
+    if eval_fanouts:
+        of_nodes["prefetch"] = options["prefetch"]
+    ahead = {"at": at.split(",") if at else None, "mape_min": mape_min, "start": start}
+    of_traffic = {name: value for name, value in ahead.items() if value is not None}
+    with ranks(options["threads"], run) as team:
+        opened = gaancore.open_run(run, options["device"], team=team)
+        expect_asked_of(opened, "classify nodes", gaancore.NodeRun, of_nodes)
+        expect_asked_of(opened, "forecast", gaancore.TrafficRun, of_traffic)
+        asked = of_nodes | of_traffic
+        scores = opened.evaluate(splits or None, data=options["data"], **asked)
+        if team.first:
+            _show(run, opened, scores, as_json)
+    return 0
+
+
+def _show(run: str, opened: "OpenedRun", scores: "Scored", as_json: bool) -> None:
     from gaancore.tasks import task_named
 
     from .show import Display, print_whole, score_table
 
-    prepare_process(options["threads"])
-    opened = gaancore.open_run(run, options["device"])
-    extra: dict[str, Any] = {"eval_fanouts": eval_fanouts, "per_class": per_class}
-    asked = {name: value for name, value in extra.items() if value}
-    if eval_fanouts:
-        asked["prefetch"] = options["prefetch"]
-    expect_asked_of(opened, "classify nodes", gaancore.NodeRun, asked)
-    ahead = {"at": at.split(",") if at else None, "mape_min": mape_min, "start": start}
-    of_traffic = {name: value for name, value in ahead.items() if value is not None}
-    expect_asked_of(opened, "forecast", gaancore.TrafficRun, of_traffic)
-    asked |= of_traffic
-    scores = opened.evaluate(splits or None, data=options["data"], **asked)
     facts = opened.facts
     kind = scores.kind or facts["kind"]
     for note in scores.notes:
         click.echo(note if note.startswith("warning: ") else f"note: {note}", err=True)
     if as_json:
         click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))
-        return 0
+        return
     display = Display(quiet=False)
     words = task_named(opened.settings.task).words
     print_whole(display.console, score_table(words, scores))
-    for name, found in scores.items() if per_class else ():
+    for name, found in scores.items():
         if "per_class" in found:
             print_whole(display.console, _class_table(name, found))
     if kind == "synthetic":
         display.say(" ".join(facts["notes"]))
     elif facts["kind"] == "synthetic":
         display.say(f"{run}: trained on SYNTHETIC data")
-    return 0
 
 
 def _class_table(split: str, scores: dict[str, Any]) -> "Table":

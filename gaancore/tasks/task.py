@@ -173,14 +173,14 @@ class Task(ABC):
             raise DataError(f"{folder.settings_file}: damaged ({error})") from None
         return settings, content["data"]
 
-    def opened(self, folder: RunFolder, device: str) -> NodeRun | TrafficRun:
-        """The run in `folder`, to be asked."""
+    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> NodeRun | TrafficRun:
+        """The run in `folder`, to be asked, by the ranks of a team together."""
         s, facts = self.stored(folder)
 
         def load(path: str | None, **changes: Any) -> Any:
             return self.load_again(folder, replace(s, **changes), facts, path)
 
-        return self.trained(folder, s, facts, load, device)
+        return self.trained(folder, s, facts, load, device, team)
 
     def load_again(self, folder: RunFolder, settings: Any, facts: Any, path: str | None) -> Any:
         """The data of the run in `folder`, from `path` if they have moved.

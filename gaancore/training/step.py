@@ -103,12 +103,16 @@ def _put(parameters: Sequence[Parameter], row: Array) -> None:
         p.grad = grad.copy() if having else None
 
 
+def weights_checksum(model: Module) -> int:
+    """CRC-32 of all weights."""
+    return checksum(np.ascontiguousarray(to_numpy(p.data)) for p in model.parameters())
+
+
 def expect_same_weights(model: Module, team: Team) -> None:
     """Raises TrainingError if the weights of another rank have come to differ from rank 0's."""
     if team.size == 1:
         return
-    weights = (np.ascontiguousarray(to_numpy(p.data)) for p in model.parameters())
-    sums = team.all(checksum(weights))
+    sums = team.all(weights_checksum(model))
     if sums != sums[:1] * team.size:
         rank = next(rank for rank, found in enumerate(sums) if found != sums[0])
         raise TrainingError(

@@ -7,10 +7,11 @@ from gradcheck import check_leaves
 from kinks import kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gaancore.choices import AGGREGATORS
 from gaancore.graph import CSRGraph
 from gaancore.graph.copies import GraphCopies
 from gaancore.models.traffic_forecaster import FlatForecaster, TrafficForecaster
-from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.aggregators import AggregatorSpec
 
 STEPS, SEQUENCES, NODES, CHANNELS = 3, 2, 4, 2
 HIDDEN_DIM, NUM_LAYERS = 3, 2

@@ -10,10 +10,10 @@ from kinks import SAFE, kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import blocks, seeds
 
+from gaancore.choices import AGGREGATORS
 from gaancore.errors import SettingsError
 from gaancore.graph import Block
 from gaancore.nn import AggregatorSpec, Attention, GatedAttention, PairwiseSum, Pooling
-from gaancore.nn.aggregators import AGGREGATORS
 from gaancore.nn.gate import PaperGate, ReleasedGate
 from gaancore.tensor import Tensor
 

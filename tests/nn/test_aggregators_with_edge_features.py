@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import blocks, seeds
 
 from gaancore.array import to_device, to_numpy
+from gaancore.choices import AGGREGATORS
 from gaancore.errors import ShapeError
 from gaancore.graph import Block
 from gaancore.nn import AggregatorSpec, GraphGRUCell
-from gaancore.nn.aggregators import AGGREGATORS
 from gaancore.nn.side_by_side import SideBySide
 from gaancore.tensor import Tensor, no_grad
 

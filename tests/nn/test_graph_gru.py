@@ -9,9 +9,10 @@ from kinks import SAFE, kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import graphs, seeds
 
+from gaancore.choices import AGGREGATORS
 from gaancore.graph import CSRGraph
 from gaancore.graph.copies import GraphCopies
-from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.nn.graph_gru import GraphGRUCell
 from gaancore.tensor import Tensor
 

@@ -64,7 +64,7 @@ class ClassifierRun(Run):
         statistics = feature_statistics(dataset, s.normalize)
         edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
         shares = Shares(s.shares, team)
-        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, shares)
+        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, team)
         view = self.scorer.view(TRAIN)
         learned = dataset.labels[dataset.nodes(TRAIN)]
         self.loss_of = NodeLoss(s, learned, dataset.num_classes)
