@@ -6,6 +6,7 @@ import click
 
 from gaancore.choices import AUTO, Nan, Reading, Unflagged
 from gaancore.errors import SettingsError
+from gaancore.system.mapped import scratch_in
 from gaancore.system.paths import user_path
 
 from .options import choice_of, graph_reading_options
@@ -66,6 +67,7 @@ def convert(
       DGL's PPI     {train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}
       two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
+      several .npy  src.npy dst.npy x.npy ...: arrays like those of an .npz, mapped
       one .mat      Network Attributes Label | network group | A local_info
       and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
@@ -83,7 +85,7 @@ def convert(
     from gaancore.data.nodes.store.convert import write_store
     from gaancore.system.new_folder import expect_free
 
-    from .show import progress_bar
+    from .show import phases, progress_bar
 
     if seed is not None and shares is None:
         raise SettingsError("seed: nothing is drawn without a split; leave it out")
@@ -96,10 +98,11 @@ def convert(
     reading = Reading(**given)
     target, path = user_path(store), user_path(source)
     expect_free(target)
-    raw = read_layout(path, reading)
-    if shares is not None:
-        raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
-    raw = fill_missing(raw, nan)
+    with scratch_in(target.parent), phases(quiet):
+        raw = read_layout(path, reading)
+        if shares is not None:
+            raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
+        raw = fill_missing(raw, nan)
     with progress_bar("convert", quiet) as progress:
         write_store(
             raw,
@@ -109,7 +112,9 @@ def convert(
             repeated_edges=repeated_edges,
             progress=progress,
         )
-    return _report(open_store(target), quiet)
+    with phases(quiet):
+        written = open_store(target)
+    return _report(written, quiet)
 
 
 @click.command()
@@ -123,7 +128,11 @@ def check(store: str, quiet: bool) -> int:
     """
     from gaancore.data import check_store
 
-    return _report(check_store(user_path(store)), quiet)
+    from .show import phases
+
+    with phases(quiet):
+        checked = check_store(user_path(store))
+    return _report(checked, quiet)
 
 
 def _numbers(shares: str) -> list[int]:

@@ -34,11 +34,12 @@ def info(data: str | None, task: str | None, as_json: bool, **reading: Any) -> i
     """
     from rich.table import Table
 
-    from .show import Display, print_whole
+    from .show import Display, phases, print_whole
 
     layers = given_options(reading)
-    what, dataset = _read(data, task, layers)
-    facts = what.summarize(dataset)
+    with phases(as_json):
+        what, dataset = _read(data, task, layers)
+        facts = what.summarize(dataset)
     rows = {"nodes": _node_rows, "traffic": _traffic_rows}[dataset.family]
     about = {
         "data": dataset.path,

@@ -64,18 +64,19 @@ def sample(
     from gaancore.reproduce.sampling import sampled_sizes
     from gaancore.tasks import choose, task_named
 
-    from .show import progress_bar
+    from .show import phases, progress_bar
 
     with ranks(threads=1) as team:
         change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
-        if task is None and data is not None:
-            chosen = choose(data, [change], lenient=True)
-            what, dataset = chosen.task, chosen.dataset
-        else:
-            what = task_named(task or "reddit")
-            dataset = what.load(data, what.settings(change))
+        with phases(as_json or not team.first):
+            if task is None and data is not None:
+                chosen = choose(data, [change], lenient=True)
+                what, dataset = chosen.task, chosen.dataset
+            else:
+                what = task_named(task or "reddit")
+                dataset = what.load(data, what.settings(change))
+            graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
         settings = what.settings(change)
-        graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
         sizes = []
         with progress_bar("sample", as_json or not team.first) as progress:
             for merge in (False, True):

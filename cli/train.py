@@ -4,17 +4,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gaancore import parallel
 from gaancore.choices import TASKS
 from gaancore.errors import SettingsError
 from gaancore.system.interrupts import interrupts
+from gaancore.system.mapped import Scratch, scratch_folder, scratch_in
 from gaancore.system.process import prepare_process
 from gaancore.training.progress import RunInterrupt
 
 from .options import given_settings, settings_options
+from .out_file import told_of_scratch
 from .process import prefetch_option, process_options, quiet_option
 
 if TYPE_CHECKING:
-    from gaancore.parallel import Team
     from gaancore.tasks.begin import Begun
 
 
@@ -63,18 +65,24 @@ def train(**options: Any) -> int:
     `mpiexec -n N gaancore train ...` trains in N processes, on one machine or several. The run has
     the same bits whatever N is, and goes on in any other number of processes.
     """
-    from gaancore import parallel
-
-    from .show import Display
-
     team = parallel.team()
     prepare_process(options["threads"] or parallel.num_threads(team))
+    with scratch_in(scratch_folder()) as scratch:
+        return _train(options, team, scratch)
+
+
+def _train(options: dict[str, Any], team: parallel.Team, scratch: Scratch) -> int:
+    from .show import Display, phases
+
     display = Display(quiet=options["quiet"], silent=not team.first)
-    begun = _resumed(options) if options["resume"] else _new(options)
+    with phases(options["quiet"] or not team.first):
+        begun = _resumed(options) if options["resume"] else _new(options)
     run = begun.run
     go_on = f"go on with {_launched(team)}gaancore train --resume {run.folder.path}"
     lost = f"the state of the last validation is safe; {go_on}"
     display.begin(begun)
+    for note in [] if options["quiet"] else told_of_scratch(scratch):
+        display.say(f"note: {note}")
     try:
         with interrupts() as stop, parallel.watched(team, run.folder.path, lost), display:
             run.watcher = display.watcher(stop)
@@ -90,7 +98,7 @@ def train(**options: Any) -> int:
     return 0
 
 
-def _launched(team: "Team") -> str:
+def _launched(team: parallel.Team) -> str:
     """The beginning of a command that starts as many processes."""
     return f"mpiexec -n {team.size} " if team.size > 1 else ""
 

@@ -18,7 +18,7 @@ ROOMS = [
     ["errors", "seeding"],
     ["choices"],
     ["launcher"],
-    ["display"],
+    ["display", "progress"],
     ["system"],
     ["array"],
     ["parallel"],
