@@ -21,8 +21,8 @@ from .process import process_options, ranks
 from .show import phases
 
 if TYPE_CHECKING:
+    from gaancore.choices import Nan
     from gaancore.data.nodes.inputs import NodeInputs
-    from gaancore.data.nodes.missing import Nan
 
 
 @click.command()

@@ -21,7 +21,7 @@ from .process import process_options, ranks
 from .show import phases
 
 if TYPE_CHECKING:
-    from gaancore.data.nodes.missing import Nan
+    from gaancore.choices import Nan
     from gaancore.trained.predictions import Predictions
 
 

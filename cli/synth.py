@@ -5,13 +5,9 @@ from typing import Any
 
 import click
 
-from gaancore.data.synthetic.large import write_synthetic_graph
-from gaancore.data.synthetic.ppi import write_synthetic_ppi
-from gaancore.data.synthetic.reddit import write_synthetic_reddit
 from gaancore.system.paths import user_path
 
 from .process import debug_option, quiet_option
-from .show import progress_bar
 
 
 class Count(click.ParamType):
@@ -43,6 +39,8 @@ def ppi(store: str, seed: int) -> int:
     With seed 0 it is what `gaancore train --task ppi` uses when it finds no data. Labels depend on
     which neighbours a node attends to. The same seed gives the same bytes.
     """
+    from gaancore.data.synthetic.ppi import write_synthetic_ppi
+
     target = user_path(store)
     write_synthetic_ppi(target, seed)
     click.echo(f"{target}: written; use it with --data {target}")
@@ -67,6 +65,10 @@ def reddit(store: str, scale: float, seed: int, quiet: bool) -> int:
     nodes, and no network for more than 97 %. At full size it takes a minute, 1 GB of memory and
     1 GB of disk. The same seed gives the same bytes.
     """
+    from gaancore.data.synthetic.reddit import write_synthetic_reddit
+
+    from .show import progress_bar
+
     target = user_path(store)
     with progress_bar("synth reddit", quiet) as progress:
         write_synthetic_reddit(target, seed, scale=scale, progress=progress)
@@ -97,6 +99,10 @@ def graph(store: str, nodes: int, arcs: int, features: int, seed: int, quiet: bo
     3 GB of memory, 8 GB of disk, and 4 GB more while it is written. The same seed gives the same
     bytes.
     """
+    from gaancore.data.synthetic.large import write_synthetic_graph
+
+    from .show import progress_bar
+
     target = user_path(store)
     with progress_bar("synth graph", quiet) as progress:
         write_synthetic_graph(

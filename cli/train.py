@@ -1,27 +1,28 @@
 """`gaancore train`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gaancore import parallel
+from gaancore.choices import TASKS
 from gaancore.errors import SettingsError
 from gaancore.system.interrupts import interrupts
 from gaancore.system.mapped import Scratch, scratch_folder, scratch_in
 from gaancore.system.process import prepare_process
-from gaancore.tasks import TASKS
-from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.training.progress import RunInterrupt
 
 from .options import given_settings, settings_options
 from .out_file import told_of_scratch
 from .process import prefetch_option, process_options, quiet_option
-from .show import Display, phases
+
+if TYPE_CHECKING:
+    from gaancore.tasks.begin import Begun
 
 
 @click.command()
 @click.option(
-    "--task", type=click.Choice(tuple(TASKS)),
+    "--task", type=click.Choice(TASKS),
     help="ppi, reddit, metr-la: the paper's. classes (one class a node), labels (several) and "
     "forecast (speeds of sensors): for your own data.  [default: what fits --data, else ppi]",
 )  # fmt: skip
@@ -71,6 +72,8 @@ def train(**options: Any) -> int:
 
 
 def _train(options: dict[str, Any], team: parallel.Team, scratch: Scratch) -> int:
+    from .show import Display, phases
+
     display = Display(quiet=options["quiet"], silent=not team.first)
     with phases(options["quiet"] or not team.first):
         begun = _resumed(options) if options["resume"] else _new(options)
@@ -100,7 +103,9 @@ def _launched(team: parallel.Team) -> str:
     return f"mpiexec -n {team.size} " if team.size > 1 else ""
 
 
-def _new(options: dict[str, Any]) -> Begun:
+def _new(options: dict[str, Any]) -> "Begun":
+    from gaancore.tasks.begin import begin
+
     return begin(
         options["data"],
         task=options["task"],
@@ -112,7 +117,9 @@ def _new(options: dict[str, Any]) -> Begun:
     )
 
 
-def _resumed(options: dict[str, Any]) -> Begun:
+def _resumed(options: dict[str, Any]) -> "Begun":
+    from gaancore.tasks.begin import resume
+
     if options["out"]:
         raise SettingsError("out: a resumed run stays in its folder; leave it out")
     return resume(

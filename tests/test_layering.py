@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 # A name is a module or a folder below `gaancore`; the longest one that fits is a module's room.
 ROOMS = [
     ["errors", "seeding"],
+    ["choices"],
     ["launcher"],
     ["display", "progress"],
     ["system"],

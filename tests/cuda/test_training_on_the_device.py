@@ -12,11 +12,12 @@ from scipy import sparse
 from small_run import contents, resumed_run, run_until, small_dataset, small_run
 
 from gaancore.array import Uploads, device_of, to_device, to_numpy
+from gaancore.choices import MODELS, VARIANTS
 from gaancore.data import TEST
 from gaancore.errors import TrainingError
 from gaancore.graph import CSRGraph
-from gaancore.models.node_classifier import MODELS, FeedForward, NodeClassifier
-from gaancore.nn.aggregators import VARIANTS, AggregatorSpec
+from gaancore.models.node_classifier import FeedForward, NodeClassifier
+from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.tensor import Tensor

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import Nan
 from gaancore.data.nodes.checks import VALUES_AT_A_TIME, check_split
 from gaancore.data.nodes.dataset import TRAIN
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError, expect_choice
 from gaancore.system.mapped import forget_pages, room_for
-
-Nan = Literal["error", "zero", "mean"]
 
 
 def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:

@@ -125,12 +125,7 @@ class Classifier:
                 f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
                 f"here are {inputs.features.shape[1]:,}"
             )
-        for own, given in zip(self.feature_names or (), inputs.feature_names or (), strict=False):
-            if own != given:
-                raise DataError(
-                    f"{inputs.path}: features: {given!r} stands where the run was trained on "
-                    f"{own!r}; give the features the names and the order that they had then"
-                )
+        _expect_names(f"{inputs.path}: features", self.feature_names, inputs.feature_names)
         by_row = self.settings.by_row
         return Features(inputs.features, self.mean, self.scale, by_row=by_row)
 
@@ -147,12 +142,7 @@ class Classifier:
                 f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
                 f"edge, here are {graph.edge_dim:,}"
             )
-        for own, given in zip(self.edge_names or (), inputs.edge_names or (), strict=False):
-            if own != given:
-                raise DataError(
-                    f"{inputs.path}: edges: {given!r} stands where the run was trained on "
-                    f"{own!r}; give the features the names and the order that they had then"
-                )
+        _expect_names(f"{inputs.path}: edges", self.edge_names, inputs.edge_names)
         return standardised_edges(graph, self.edges)
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
@@ -224,3 +214,13 @@ def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:
     if len(found) != count:
         raise ValueError(f"its settings have {len(found)} names for {count}")
     return tuple(map(str, found))
+
+
+def _expect_names(where: str, own: tuple[str, ...] | None, given: tuple[str, ...] | None) -> None:
+    """Raises DataError unless features have the names of those trained on, where both have any."""
+    for name, other in zip(own or (), given or (), strict=False):
+        if name != other:
+            raise DataError(
+                f"{where}: {other!r} stands where the run was trained on {name!r}; give the "
+                "features the names and the order that they had then"
+            )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.array import resolve_device
-from gaancore.data.files.columns import AUTO, NONE
+from gaancore.choices import AUTO, NONE
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.data.nodes.features.standardised import feature_statistics
@@ -59,19 +59,8 @@ class ClassifierRun(Run):
         team: Team = ALONE,
     ) -> None:
         s = settings
-        if dataset.multi_label != s.multi_label:
-            several, one = "several labels per node", "one class per node"
-            wanted, got = (several, one) if s.multi_label else (one, several)
-            raise SettingsError(f"task {s.task}: expected {wanted}, got {got}")
-        for number, split in enumerate(NEEDED):
-            if not dataset.nodes(number).size:
-                where = dataset.path or "data"
-                raise DataError(
-                    f"{where}: no {split} nodes; mark some, to learn from and to choose by"
-                )
+        _expect_fitting(s, dataset)
         device = resolve_device(device)
-        if dataset.learned:
-            _expect_learnable(s)
         self.dataset = dataset
         self.prefetch = made_ahead(prefetch, device)
         statistics = feature_statistics(dataset, s.normalize)
@@ -178,6 +167,20 @@ class ClassifierRun(Run):
                 f"given, {self.settings.epochs}; train a new run to that length"
             )
         super().set_epochs(epochs)
+
+
+def _expect_fitting(s: NodeSettings, dataset: NodeDataset) -> None:
+    """Raises SettingsError or DataError unless a run with these settings can learn these data."""
+    if dataset.multi_label != s.multi_label:
+        several, one = "several labels per node", "one class per node"
+        wanted, got = (several, one) if s.multi_label else (one, several)
+        raise SettingsError(f"task {s.task}: expected {wanted}, got {got}")
+    for number, split in enumerate(NEEDED):
+        if not dataset.nodes(number).size:
+            where = dataset.path or "data"
+            raise DataError(f"{where}: no {split} nodes; mark some, to learn from and to choose by")
+    if dataset.learned:
+        _expect_learnable(s)
 
 
 def _expect_learnable(s: NodeSettings) -> None:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from gaancore.data import (
+from gaancore.choices import (
+    MODELS,
+    VARIANTS,
     MadeFeatures,
     Nan,
     Normalize,
@@ -14,8 +16,6 @@ from gaancore.data import (
     UnknownEdges,
 )
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.models.node_classifier import MODELS
-from gaancore.nn.aggregators import VARIANTS
 from gaancore.training.choices import (
     Layer,
     expect_at_least,

@@ -8,9 +8,10 @@ from numpy.testing import assert_allclose
 from small_run import small_dataset, small_settings
 from strategies import graphs, seeds
 
+from gaancore.choices import MODELS
 from gaancore.data import TEST
 from gaancore.graph import CSRGraph
-from gaancore.models.node_classifier import MODELS, NodeClassifier
+from gaancore.models.node_classifier import NodeClassifier
 from gaancore.system import mapped
 from gaancore.tensor import Tensor
 from gaancore.training.nodes import inference

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import Normalize
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix, dense_part
 from gaancore.errors import ShapeError, expect_choice
@@ -15,7 +16,6 @@ from gaancore.kernels.cpu.gather import gather_rows, gather_sparse_rows
 from gaancore.progress import told
 from gaancore.sparse import CSRMatrix
 
-Normalize = Literal["none", "standard", "row"]
 ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.folder import expect_path, listing
 from gaancore.data.nodes.layouts import dgl_ppi, dgl_reddit, graphsaint, npz
 from gaancore.data.nodes.layouts.citations import planetoid
@@ -16,7 +17,6 @@ from gaancore.data.nodes.layouts.graphsage import read_graphsage
 from gaancore.data.nodes.layouts.graphsaint import read_graphsaint
 from gaancore.data.nodes.layouts.matlab import read_matlab
 from gaancore.data.nodes.layouts.npz import read_one_npz
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_graph import EDGES, NODES, either, read_csv_graph
 from gaancore.data.nodes.layouts.texts.edge_list import (
     LABEL,

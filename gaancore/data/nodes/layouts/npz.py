@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import listed, npz_names, read_npy, read_npz
 from gaancore.data.files.columns import chosen_columns
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.labels import label_array
 from gaancore.data.nodes.layouts.citations.attributed import is_attributed, read_attributed
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.splits import (
     LISTS,
     MASKS,
