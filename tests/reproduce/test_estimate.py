@@ -130,7 +130,7 @@ class Compiling(ClassifierRun):
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 @pytest.mark.parametrize("late", [False, True])
 def test_steps_and_a_validation_that_compile_are_not_the_pace(tmp_path, monkeypatch, late):
-    """However long they take: a whole table was said to last days where nothing was compiled yet."""
+    """However long they take: a whole table was said to last days where nothing was compiled."""
     if late:
         monkeypatch.setattr(estimate, "ENOUGH", 0.0)
     settings = small_settings(epochs=100)
