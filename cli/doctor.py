@@ -5,30 +5,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
 from gaancore.array import resolve_device
-from gaancore.doctor.checks import CHECKS
-from gaancore.doctor.kernel_resources import (
-    SHAPE,
-    Resources,
-    architectures,
-    disassembler,
-    kernel_files,
-    resource_table,
-)
-from gaancore.doctor.machine import describe_machine
-from gaancore.doctor.self_test import Outcome, self_test
 from gaancore.errors import DeviceError
 from gaancore.system.process import prepare_process
 
 from .process import debug_option
-from .show import print_whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from gaancore.doctor.kernel_resources import Resources
+    from gaancore.doctor.self_test import Outcome
 
 
 @click.command()
@@ -50,6 +42,10 @@ def doctor(as_json: bool, device: str, kernels: bool) -> int:
     Each kernel runs on every usable device, on a small graph, and is compared with plain loops. The
     first run also compiles it. Exit code 2 if one is wrong.
     """
+    from rich.console import Console
+
+    from gaancore.doctor.machine import describe_machine
+
     console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
     if kernels:
         _show_resources(console, as_json)
@@ -75,8 +71,20 @@ def doctor(as_json: bool, device: str, kernels: bool) -> int:
     return 0
 
 
-def _show_resources(console: Console, as_json: bool) -> None:
+def _show_resources(console: "Console", as_json: bool) -> None:
     """A line for each kernel and build: what it takes on each architecture; what must be 0 last."""
+    from rich.progress import track
+
+    from gaancore.doctor.kernel_resources import (
+        SHAPE,
+        architectures,
+        disassembler,
+        kernel_files,
+        resource_table,
+    )
+
+    from .show import print_whole
+
     targets = architectures()
     found: list[Resources] = []
     files = track(
@@ -108,9 +116,11 @@ def _show_resources(console: Console, as_json: bool) -> None:
 
 
 def _table(
-    name: str, found: Sequence[Resources], targets: Sequence[int], last: Sequence[str] = ()
-) -> Table:
+    name: str, found: "Sequence[Resources]", targets: Sequence[int], last: Sequence[str] = ()
+) -> "Table":
     """One figure of each kernel and build, sorted, by architecture, and the largest of `last`."""
+    from rich.table import Table
+
     unit = {"occupancy": ", % of the warps that a multiprocessor holds,"}.get(name, "")
     # box and padding are spared, so that a line of all architectures fits a terminal
     table = Table(title=f"{name}{unit} by architecture (sm_)", title_justify="left", box=None)
@@ -126,11 +136,16 @@ def _table(
     return table
 
 
-def _build(kernel: Resources) -> tuple[str, str, int, int]:
+def _build(kernel: "Resources") -> tuple[str, str, int, int]:
     return kernel.kernel, kernel.dtype, kernel.numbers, kernel.architecture
 
 
-def _tested(device: str, console: Console, quiet: bool) -> Sequence[Outcome]:
+def _tested(device: str, console: "Console", quiet: bool) -> "Sequence[Outcome]":
+    from rich.progress import track
+
+    from gaancore.doctor.checks import CHECKS
+    from gaancore.doctor.self_test import self_test
+
     outcomes = list(
         track(
             self_test(device),

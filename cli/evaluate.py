@@ -1,20 +1,20 @@
 """`gaancore evaluate`."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
-from gaancore.system.process import prepare_process
-from gaancore.tasks import open_run, task_named
-from gaancore.trained.elsewhere import SPLITS
-from gaancore.trained.nodes import NodeRun
-from gaancore.trained.traffic import TrafficRun
+import gaancore  # whose names are imported when they are first used
+from gaancore.choices import SPLITS
 
 from .asked import expect_asked_of
-from .process import prefetch_option, process_options
-from .show import Display, print_whole, score_table
+from .process import prefetch_option, process_options, ranks
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gaancore.trained.opened import OpenedRun, Scored
 
 
 @click.command()
@@ -25,7 +25,7 @@ from .show import Display, print_whole, score_table
     "readings of the same sensors, such as a later period.  [default: where the run found it]",
 )  # fmt: skip
 @click.option(
-    "--split", "splits", type=click.Choice(tuple(SPLITS)), multiple=True,
+    "--split", "splits", type=click.Choice(SPLITS), multiple=True,
     help="Which nodes or windows to score; repeatable.  [default: validation and test; of another "
     "graph its own parts, or all labelled nodes; of other readings all windows]",
 )  # fmt: skip
@@ -84,40 +84,54 @@ def evaluate(
     are correct. Recall: the fraction of true nodes that are found. F1: their harmonic mean; its
     mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0. ECE:
     how far a predicted probability is on average from how often it comes true, in 15 bins.
+
+    `mpiexec -n N gaancore evaluate ...` shares out the rows of each layer, or the windows, among N
+    processes. The scores have the same bits whatever N is.
     """
-    prepare_process(options["threads"])
-    opened = open_run(run, options["device"])
     extra: dict[str, Any] = {"eval_fanouts": eval_fanouts, "per_class": per_class}
-    asked = {name: value for name, value in extra.items() if value}
+    of_nodes = {name: value for name, value in extra.items() if value}
     if eval_fanouts:
-        asked["prefetch"] = options["prefetch"]
-    expect_asked_of(opened, "classify nodes", NodeRun, asked)
+        of_nodes["prefetch"] = options["prefetch"]
     ahead = {"at": at.split(",") if at else None, "mape_min": mape_min, "start": start}
     of_traffic = {name: value for name, value in ahead.items() if value is not None}
-    expect_asked_of(opened, "forecast", TrafficRun, of_traffic)
-    asked |= of_traffic
-    scores = opened.evaluate(splits or None, data=options["data"], **asked)
+    with ranks(options["threads"], run) as team:
+        opened = gaancore.open_run(run, options["device"], team=team)
+        expect_asked_of(opened, "classify nodes", gaancore.NodeRun, of_nodes)
+        expect_asked_of(opened, "forecast", gaancore.TrafficRun, of_traffic)
+        asked = of_nodes | of_traffic
+        scores = opened.evaluate(splits or None, data=options["data"], **asked)
+        if team.first:
+            _show(run, opened, scores, as_json)
+    return 0
+
+
+def _show(run: str, opened: "OpenedRun", scores: "Scored", as_json: bool) -> None:
+    from gaancore.tasks import task_named
+
+    from .show import Display, print_whole, score_table
+
     facts = opened.facts
     kind = scores.kind or facts["kind"]
     for note in scores.notes:
         click.echo(note if note.startswith("warning: ") else f"note: {note}", err=True)
     if as_json:
         click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))
-        return 0
+        return
     display = Display(quiet=False)
     words = task_named(opened.settings.task).words
     print_whole(display.console, score_table(words, scores))
-    for name, found in scores.items() if per_class else ():
+    for name, found in scores.items():
         if "per_class" in found:
             print_whole(display.console, _class_table(name, found))
     if kind == "synthetic":
         display.say(" ".join(facts["notes"]))
     elif facts["kind"] == "synthetic":
         display.say(f"{run}: trained on SYNTHETIC data")
-    return 0
 
 
-def _class_table(split: str, scores: dict[str, Any]) -> Table:
+def _class_table(split: str, scores: dict[str, Any]) -> "Table":
+    from rich.table import Table
+
     caption = f"expected calibration error (ECE) of the predictions: {scores['ece']:.4f}"
     columns = ("class", "precision", "recall", "F1", "support", "ECE")
     table = Table(*columns, title=split, caption=caption)

@@ -2,17 +2,18 @@
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
 
-from gaancore.data import TRAIN
-from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED, SampledSizes, sampled_sizes
-from gaancore.system.process import prepare_process
-from gaancore.tasks import choose, task_named
+from .process import debug_option, ranks
 
-from .process import debug_option
-from .show import Display, print_whole, progress_bar
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gaancore.data import NodeDataset
+    from gaancore.graph import CSRGraph
+    from gaancore.reproduce.sampling import SampledSizes
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
@@ -55,31 +56,58 @@ def sample(
     of |B_l| over the draws, beside the paper's figures for Reddit, and the mean time of a draw on
     one thread. DATA is in any layout that train takes; without it, the command looks for Reddit
     where train does.
+
+    `mpiexec -n N gaancore sample ...` shares out the draws among N processes. The numbers of nodes
+    and edges are the same whatever N is.
     """
-    prepare_process(1)
-    change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
-    if task is None and data is not None:
-        chosen = choose(data, [change], lenient=True)
-        what, dataset = chosen.task, chosen.dataset
-    else:
-        what = task_named(task or "reddit")
-        dataset = what.load(data, what.settings(change))
-    settings = what.settings(change)
-    graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
-    sizes = []
-    with progress_bar("sample", as_json) as progress:
-        for merge in (False, True):
-            found = sampled_sizes(
-                graph,
-                settings.fanouts,
-                num_seeds=num_seeds,
-                repeats=repeats,
-                seed=seed,
-                merge=merge,
-            )
-            sizes.append(found)
-            progress(len(sizes) / 2)
-    as_in_paper = (what.name, fanouts, num_seeds) == ("reddit", PAPER_FANOUTS, PAPER_SEEDS)
+    from gaancore.data import TRAIN
+    from gaancore.reproduce.sampling import sampled_sizes
+    from gaancore.tasks import choose, task_named
+
+    from .show import phases, progress_bar
+
+    with ranks(threads=1) as team:
+        change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
+        with phases(as_json or not team.first):
+            if task is None and data is not None:
+                chosen = choose(data, [change], lenient=True)
+                what, dataset = chosen.task, chosen.dataset
+            else:
+                what = task_named(task or "reddit")
+                dataset = what.load(data, what.settings(change))
+            graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
+        settings = what.settings(change)
+        sizes = []
+        with progress_bar("sample", as_json or not team.first) as progress:
+            for merge in (False, True):
+                found = sampled_sizes(
+                    graph,
+                    settings.fanouts,
+                    num_seeds=num_seeds,
+                    repeats=repeats,
+                    seed=seed,
+                    merge=merge,
+                    team=team,
+                )
+                sizes.append(found)
+                progress(len(sizes) / 2)
+        if team.first:
+            as_in_paper = (what.name, fanouts, num_seeds) == ("reddit", PAPER_FANOUTS, PAPER_SEEDS)
+            _show(dataset, graph, sizes, as_in_paper, as_json)
+    return 0
+
+
+def _show(
+    dataset: "NodeDataset",
+    graph: "CSRGraph",
+    sizes: "list[SampledSizes]",
+    as_in_paper: bool,
+    as_json: bool,
+) -> None:
+    from gaancore.reproduce.sampling import PAPER_SIZES
+
+    from .show import Display, print_whole
+
     if as_json:
         facts = {"data": dataset.kind, "path": dataset.path, "num_nodes": graph.num_nodes}
         rows = [
@@ -87,7 +115,7 @@ def sample(
             for row in sizes
         ]
         click.echo(json.dumps({**facts, "num_edges": graph.num_edges, "rows": rows}, indent=2))
-        return 0
+        return
     display = Display(quiet=False)
     if dataset.kind == "synthetic":
         display.say(dataset.notes[0])
@@ -95,10 +123,13 @@ def sample(
         f"{dataset.path or 'built in'}: {graph.num_nodes:,} nodes, {graph.num_edges:,} arcs"
     )
     print_whole(display.console, _table(sizes, as_in_paper))
-    return 0
 
 
-def _table(sizes: list[SampledSizes], as_in_paper: bool) -> Table:
+def _table(sizes: "list[SampledSizes]", as_in_paper: bool) -> "Table":
+    from rich.table import Table
+
+    from gaancore.reproduce.sampling import PRINTED
+
     table = Table("", *(f"|B_{step}|" for step in range(len(sizes[0].nodes))), "edges", "ms")
     for row in sizes:
         name = "merged" if row.merge else "not merged"

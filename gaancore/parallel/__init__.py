@@ -9,7 +9,7 @@ number of `Shares`, never into as many parts as there are ranks; a share does no
 has it, and what comes of the shares is put together in their order.
 """
 
-from gaancore.parallel.shares import ONE_SHARE, Shares
+from gaancore.parallel.shares import ONE_SHARE, Shares, dealt
 from gaancore.parallel.start import agreed, leave, num_threads, team
 from gaancore.parallel.team import ALONE, Team
 from gaancore.parallel.watch import watched
@@ -20,6 +20,7 @@ __all__ = [
     "Shares",
     "Team",
     "agreed",
+    "dealt",
     "leave",
     "num_threads",
     "team",

@@ -61,9 +61,10 @@ def test_kernels_are_listed_with_what_they_take_of_each_architecture(
 
     # more columns than 80 characters hold: no figure may be left out for that
     targets = list(range(75, 95))
-    monkeypatch.setattr("gaancore.cli.doctor.architectures", lambda: targets)
-    monkeypatch.setattr("gaancore.cli.doctor.resource_table", table)
-    monkeypatch.setattr("gaancore.cli.doctor.disassembler", lambda: with_disassembler or None)
+    home = "gaancore.doctor.kernel_resources"
+    monkeypatch.setattr(f"{home}.architectures", lambda: targets)
+    monkeypatch.setattr(f"{home}.resource_table", table)
+    monkeypatch.setattr(f"{home}.disassembler", lambda: with_disassembler or None)
     files = cuda_resources.kernel_files()
     outcome = gaancore("doctor", "--kernels")
     rows = [line.split() for line in outcome.lines if line.strip().startswith("sum_")]

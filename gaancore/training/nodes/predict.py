@@ -1,7 +1,8 @@
 """Outputs of a finished run for the nodes of any graph with the same features."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,20 @@ import numpy as np
 import scipy  # whose modules are imported at their first use
 
 from gaancore.array import resolve_device
+from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.edges import standardised_edges
 from gaancore.data.nodes.features.standardised import Features
 from gaancore.data.nodes.inputs import NodeInputs, identity_of
 from gaancore.data.nodes.layouts.without_features import one_hot
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
+from gaancore.parallel import ALONE, Shares, Team
+from gaancore.progress import told
+from gaancore.system.mapped import room_for
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.training.nodes.build import Model, build_model
-from gaancore.training.nodes.inference import infer, infer_hidden
+from gaancore.training.nodes.inference import ROWS_AT_A_TIME, infer, infer_hidden
+from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder
 
@@ -57,21 +63,39 @@ class Classifier:
             self.nodes,
         )  # fmt: skip
 
-    def logits(self, inputs: NodeInputs) -> np.ndarray:
+    def logits(self, inputs: NodeInputs, team: Team = ALONE) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
         `infer`. Raises DataError as `features`.
-        """
-        return infer(self.model, self.graph(inputs), self.features(inputs), _all_nodes(inputs))
 
-    def embeddings(self, inputs: NodeInputs, layer: int | None = None) -> np.ndarray:
+        team : the ranks that compute them together; each gets all. The rows of a layer are cut into
+               the run's shares, as in its validations.
+        """
+        return infer(self.model, *self._asked(inputs), self._shares(team))
+
+    def embeddings(
+        self, inputs: NodeInputs, layer: int | None = None, team: Team = ALONE
+    ) -> np.ndarray:
         """(N, width): what hidden layer `layer` puts out, from 1; if None, the last, which the
         head reads. Otherwise as `logits`. Raises SettingsError if there is no such layer.
         """
         self.expect_layer(layer)
         number = layer or self.model.num_layers
-        return infer_hidden(
-            self.model, self.graph(inputs), self.features(inputs), _all_nodes(inputs), number
-        )
+        return infer_hidden(self.model, *self._asked(inputs), number, self._shares(team))
+
+    def scorer(
+        self, dataset: NodeDataset, settings: NodeSettings, prefetch: int, team: Team = ALONE
+    ) -> Scorer:
+        """What scores the model on the splits of a dataset; see Scorer."""
+        statistics = (self.mean, self.scale)
+        return Scorer(dataset, statistics, settings, prefetch, self.edges, team)
+
+    def _asked(self, inputs: NodeInputs) -> tuple[CSRGraph, Features, np.ndarray]:
+        """The graph, the features, and all nodes."""
+        graph = self.graph(inputs)
+        return graph, self.features(inputs), np.arange(graph.num_nodes)
+
+    def _shares(self, team: Team) -> Shares:
+        return Shares(self.settings.shares, team)
 
     def expect_layer(self, layer: int | None) -> None:
         """Raises SettingsError unless the model has this hidden layer; None is any."""
@@ -101,12 +125,7 @@ class Classifier:
                 f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
                 f"here are {inputs.features.shape[1]:,}"
             )
-        for own, given in zip(self.feature_names or (), inputs.feature_names or (), strict=False):
-            if own != given:
-                raise DataError(
-                    f"{inputs.path}: features: {given!r} stands where the run was trained on "
-                    f"{own!r}; give the features the names and the order that they had then"
-                )
+        _expect_names(f"{inputs.path}: features", self.feature_names, inputs.feature_names)
         by_row = self.settings.by_row
         return Features(inputs.features, self.mean, self.scale, by_row=by_row)
 
@@ -123,12 +142,7 @@ class Classifier:
                 f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
                 f"edge, here are {graph.edge_dim:,}"
             )
-        for own, given in zip(self.edge_names or (), inputs.edge_names or (), strict=False):
-            if own != given:
-                raise DataError(
-                    f"{inputs.path}: edges: {given!r} stands where the run was trained on "
-                    f"{own!r}; give the features the names and the order that they had then"
-                )
+        _expect_names(f"{inputs.path}: edges", self.edge_names, inputs.edge_names)
         return standardised_edges(graph, self.edges)
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
@@ -136,11 +150,19 @@ class Classifier:
         classes of a node. (N, C) as `logits`.
         """
         special = scipy.special
-        return special.expit(logits) if self.multi_label else special.softmax(logits, axis=1)
+        softmax = special.expit if self.multi_label else partial(special.softmax, axis=1)
+        return by_rows(softmax, logits, logits.shape, logits.dtype)
 
 
-def _all_nodes(inputs: NodeInputs) -> np.ndarray:
-    return np.arange(inputs.graph.num_nodes)
+def by_rows(
+    make: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, shape: tuple[int, ...], dtype: Any
+) -> np.ndarray:
+    """make(rows), whose rows do not depend on each other, some at a time; see `room_for`."""
+    out = room_for(shape, dtype)
+    for start in told("what is predicted", range(0, len(rows), ROWS_AT_A_TIME)):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        out[part] = make(rows[part])
+    return np.asarray(out)
 
 
 def load_classifier(
@@ -192,3 +214,13 @@ def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:
     if len(found) != count:
         raise ValueError(f"its settings have {len(found)} names for {count}")
     return tuple(map(str, found))
+
+
+def _expect_names(where: str, own: tuple[str, ...] | None, given: tuple[str, ...] | None) -> None:
+    """Raises DataError unless features have the names of those trained on, where both have any."""
+    for name, other in zip(own or (), given or (), strict=False):
+        if name != other:
+            raise DataError(
+                f"{where}: {other!r} stands where the run was trained on {name!r}; give the "
+                "features the names and the order that they had then"
+            )
