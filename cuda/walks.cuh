@@ -16,8 +16,8 @@ __device__ __forceinline__ void join_pieces(Team my, const real* partial,  // (s
     total = team_sum(my, total);
 }
 
-// Calls use(fetch(p)) for each edge p of a unit, in order. BATCH edges are fetched before the first is
-// used, so that their rows are on their way together.
+// Calls use(fetch(p)) for each edge p of a unit, in order. BATCH edges are fetched before the
+// first is used, so that their rows are on their way together.
 template <class Fetch, class Use>
 __device__ __forceinline__ void for_each_edge(const Unit& unit, Fetch fetch, Use use) {
     int count = unit.stop - unit.start;
