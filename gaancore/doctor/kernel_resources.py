@@ -101,7 +101,7 @@ def resource_table(
     jobs = [(file, *build, target) for file in chosen for build in builds for target in targets]
     compiler = nvrtc()  # it lets go of the interpreter's lock
     with ThreadPoolExecutor(get_num_threads()) as pool:
-        made = pool.map(lambda job: _compiled(compiler, *job, shape), jobs)
+        made = pool.map(lambda job: _compiled(compiler, shape, *job), jobs)
         for (file, dtype, numbers, _), (log, counts) in zip(jobs, made, strict=True):
             yield from _facts(file, dtype, numbers, log, counts)
 
@@ -127,7 +127,7 @@ def _facts(
 
 
 def _compiled(
-    compiler: Any, file: str, dtype: np.dtype, numbers: int, target: int, shape: Mapping[str, int]
+    compiler: Any, shape: Mapping[str, int], file: str, dtype: np.dtype, numbers: int, target: int
 ) -> tuple[str, Mapping[str, int]]:
     """What the compiler says of a text, and the instructions of each of its kernels."""
     text = source(file, dtype, numbers, PIECE)
