@@ -82,6 +82,7 @@ __device__ __forceinline__ Pack<real> edge_value(const real* values,      // (S,
                                                  offset j, offset e, int B, int width,
                                                  int column) {
     Pack<real> u = load(row_at(values + column, j, width));
+#pragma unroll 4  // of many features, all in registers would not fit
     for (int b = 0; b < B; ++b) {
         real feature = edges[e * B + b];
         Pack<real> row = load(projection + offset(b) * width + column);
