@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from segment_profiles import PROFILES
 
 from gaancore import __version__
+from gaancore.choices import AGGREGATORS
 from gaancore.graph.block import Block
 from gaancore.nn import AggregatorSpec
-from gaancore.nn.aggregators import AGGREGATORS
 from gaancore.seeding import generator
 from gaancore.system import threads
 from gaancore.system.process import prepare_process

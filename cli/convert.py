@@ -1,23 +1,19 @@
 """`gaancore convert` and `gaancore check`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gaancore.data import NodeDataset, Reading, check_store, open_store
-from gaancore.data.files.columns import AUTO
-from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.make import Unflagged
-from gaancore.data.nodes.missing import Nan, fill_missing
-from gaancore.data.nodes.split import with_random_split
-from gaancore.data.nodes.store.convert import write_store
+from gaancore.choices import AUTO, Nan, Reading, Unflagged
 from gaancore.errors import SettingsError
-from gaancore.system.new_folder import expect_free
+from gaancore.system.mapped import scratch_in
 from gaancore.system.paths import user_path
 
 from .options import choice_of, graph_reading_options
 from .process import debug_option, quiet_option
-from .show import progress_bar
+
+if TYPE_CHECKING:
+    from gaancore.data import NodeDataset
 
 
 @click.command()
@@ -71,6 +67,7 @@ def convert(
       DGL's PPI     {train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}
       two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
+      several .npy  src.npy dst.npy x.npy ...: arrays like those of an .npz, mapped
       one .mat      Network Attributes Label | network group | A local_info
       and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
@@ -81,6 +78,15 @@ def convert(
     gaancore convert BlogCatalog.mat blog-store --split 60,20,20 --seed 1
     gaancore train --data reddit-store
     """
+    from gaancore.data import open_store
+    from gaancore.data.nodes.layouts.find import read_layout
+    from gaancore.data.nodes.missing import fill_missing
+    from gaancore.data.nodes.split import with_random_split
+    from gaancore.data.nodes.store.convert import write_store
+    from gaancore.system.new_folder import expect_free
+
+    from .show import phases, progress_bar
+
     if seed is not None and shares is None:
         raise SettingsError("seed: nothing is drawn without a split; leave it out")
     if asked.get("features") == "learned":
@@ -92,10 +98,11 @@ def convert(
     reading = Reading(**given)
     target, path = user_path(store), user_path(source)
     expect_free(target)
-    raw = read_layout(path, reading)
-    if shares is not None:
-        raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
-    raw = fill_missing(raw, nan)
+    with scratch_in(target.parent), phases(quiet):
+        raw = read_layout(path, reading)
+        if shares is not None:
+            raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
+        raw = fill_missing(raw, nan)
     with progress_bar("convert", quiet) as progress:
         write_store(
             raw,
@@ -105,7 +112,9 @@ def convert(
             repeated_edges=repeated_edges,
             progress=progress,
         )
-    return _report(open_store(target), quiet)
+    with phases(quiet):
+        written = open_store(target)
+    return _report(written, quiet)
 
 
 @click.command()
@@ -117,7 +126,13 @@ def check(store: str, quiet: bool) -> int:
 
     Opening a store checks sizes, types and the graph, but not the features.
     """
-    return _report(check_store(user_path(store)), quiet)
+    from gaancore.data import check_store
+
+    from .show import phases
+
+    with phases(quiet):
+        checked = check_store(user_path(store))
+    return _report(checked, quiet)
 
 
 def _numbers(shares: str) -> list[int]:
@@ -127,7 +142,7 @@ def _numbers(shares: str) -> list[int]:
         raise SettingsError(f"shares: expected numbers such as 60,20,20, got {shares}") from None
 
 
-def _report(dataset: NodeDataset, quiet: bool) -> int:
+def _report(dataset: "NodeDataset", quiet: bool) -> int:
     sizes = [f"{dataset.nodes(split).size:,}" for split in range(3)]
     of_edges = f" and {dataset.graph.edge_dim} of an edge" if dataset.graph.edge_dim else ""
     labels = "labels" if dataset.multi_label else "classes"

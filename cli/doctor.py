@@ -1,26 +1,26 @@
 """`gaancore doctor`."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 
 from gaancore.array import resolve_device
-from gaancore.doctor.checks import CHECKS
-from gaancore.doctor.kernel_resources import Resources, architectures, kernel_files, resource_table
-from gaancore.doctor.machine import describe_machine
-from gaancore.doctor.self_test import Outcome, self_test
 from gaancore.errors import DeviceError
 from gaancore.system.process import prepare_process
 
 from .process import debug_option
-from .show import print_whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from gaancore.doctor.kernel_resources import Resources
+    from gaancore.doctor.self_test import Outcome
 
 
 @click.command()
@@ -32,7 +32,8 @@ from .show import print_whole
 @click.option(
     "--kernels", is_flag=True,
     help="Compile the CUDA kernels for every architecture instead (no GPU is needed), and show "
-    "the registers, shared memory and spilled bytes of each.  [default: no]",
+    "the registers, occupancy, shared memory and spilled bytes of each and, where nvdisasm or "
+    "cuobjdump is there, its instructions.  [default: no]",
 )  # fmt: skip
 @debug_option
 def doctor(as_json: bool, device: str, kernels: bool) -> int:
@@ -41,6 +42,10 @@ def doctor(as_json: bool, device: str, kernels: bool) -> int:
     Each kernel runs on every usable device, on a small graph, and is compared with plain loops. The
     first run also compiles it. Exit code 2 if one is wrong.
     """
+    from rich.console import Console
+
+    from gaancore.doctor.machine import describe_machine
+
     console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
     if kernels:
         _show_resources(console, as_json)
@@ -66,40 +71,81 @@ def doctor(as_json: bool, device: str, kernels: bool) -> int:
     return 0
 
 
-def _show_resources(console: Console, as_json: bool) -> None:
-    """A line for each kernel and build: registers on each architecture; what must be 0 last."""
+def _show_resources(console: "Console", as_json: bool) -> None:
+    """A line for each kernel and build: what it takes on each architecture; what must be 0 last."""
+    from rich.progress import track
+
+    from gaancore.doctor.kernel_resources import (
+        SHAPE,
+        architectures,
+        disassembler,
+        kernel_files,
+        resource_table,
+    )
+
+    from .show import print_whole
+
     targets = architectures()
     found: list[Resources] = []
     files = track(
         kernel_files(), "compiling", console=console, transient=True,
         disable=as_json or not console.is_terminal,
     )  # fmt: skip
+    began = time.perf_counter()
     for file in files:
         found += resource_table(targets, [file])
     if as_json:
         click.echo(json.dumps([kernel._asdict() for kernel in found], indent=2))
         return
+    found.sort(key=_build)
+    print_whole(console, _table("registers", found, targets, ("shared", "spilled")))
+    print_whole(console, _table("occupancy", found, targets))
+    if disassembler():
+        print_whole(console, _table("instructions", found, targets))
+    else:
+        console.print(
+            "instructions: not counted: no nvdisasm or cuobjdump; pip install nvidia-cuda-nvdisasm"
+        )
+    shape = ", ".join(f"{name} = {value}" for name, value in SHAPE.items())
+    texts = len({(kernel.file, kernel.dtype, kernel.numbers) for kernel in found}) * len(targets)
+    console.print(f"compiled for {shape}")
+    console.print(
+        f"{texts:,} texts compiled in {time.perf_counter() - began:.1f} s; a run compiles those "
+        "that it launches, once: CuPy keeps them on disk"
+    )
+
+
+def _table(
+    name: str, found: "Sequence[Resources]", targets: Sequence[int], last: Sequence[str] = ()
+) -> "Table":
+    """One figure of each kernel and build, sorted, by architecture, and the largest of `last`."""
+    from rich.table import Table
+
+    unit = {"occupancy": ", % of the warps that a multiprocessor holds,"}.get(name, "")
     # box and padding are spared, so that a line of all architectures fits a terminal
-    table = Table(title="registers by architecture (sm_)", title_justify="left", box=None)
-    for name in ("kernel", "per load"):
-        table.add_column(name)
-    for name in (*map(str, targets), "shared", "spilled"):
-        table.add_column(name, justify="right")
-    for (name, dtype, numbers), builds in groupby(
-        sorted(found, key=_build), key=lambda kernel: _build(kernel)[:3]
-    ):
+    table = Table(title=f"{name}{unit} by architecture (sm_)", title_justify="left", box=None)
+    for title in ("kernel", "per load"):
+        table.add_column(title)
+    for title in (*map(str, targets), *last):
+        table.add_column(title, justify="right")
+    for (kernel, dtype, numbers), builds in groupby(found, key=lambda row: _build(row)[:3]):
         group = list(builds)
-        registers = [str(kernel.registers) for kernel in group]
-        most = [str(max(getattr(kernel, key) for kernel in group)) for key in ("shared", "spilled")]
-        table.add_row(name, f"{numbers} {dtype}", *registers, *most)
-    print_whole(console, table)
+        figures = [str(getattr(row, name)) for row in group]
+        most = [str(max(getattr(row, key) for row in group)) for key in last]
+        table.add_row(kernel, f"{numbers} {dtype}", *figures, *most)
+    return table
 
 
-def _build(kernel: Resources) -> tuple[str, str, int, int]:
+def _build(kernel: "Resources") -> tuple[str, str, int, int]:
     return kernel.kernel, kernel.dtype, kernel.numbers, kernel.architecture
 
 
-def _tested(device: str, console: Console, quiet: bool) -> Sequence[Outcome]:
+def _tested(device: str, console: "Console", quiet: bool) -> "Sequence[Outcome]":
+    from rich.progress import track
+
+    from gaancore.doctor.checks import CHECKS
+    from gaancore.doctor.self_test import self_test
+
     outcomes = list(
         track(
             self_test(device),

@@ -2,15 +2,13 @@
 
 import click
 
-from gaancore.data.download import SOURCES, download
 from gaancore.system.paths import user_path
 
 from .process import debug_option, quiet_option
-from .show import progress_bar
 
 
 @click.command("download")
-@click.argument("task", type=click.Choice(tuple(SOURCES)))
+@click.argument("task", type=click.Choice(("ppi", "reddit")))
 @click.option(
     "--to", "folder", metavar="DIR",
     help="The new folder.  [default: where --task finds it, see train]",
@@ -30,6 +28,10 @@ def download_command(task: str, folder: str | None, quiet: bool) -> int:
     gaancore download reddit --to reddit-files
     gaancore convert reddit-files reddit-store      # once; as --data it opens at once
     """
+    from gaancore.data.download import SOURCES, download
+
+    from .show import progress_bar
+
     with progress_bar(f"download {task}", quiet) as progress:
         target = download(task, user_path(folder) if folder else None, progress)
     use = f"use it with --data {target}" if folder else f"--task {task} finds it"

@@ -1,20 +1,20 @@
 """`gaancore evaluate`."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
-from gaancore.tasks import open_run, task_named
-from gaancore.trained.elsewhere import SPLITS
-from gaancore.trained.nodes import NodeRun
-from gaancore.trained.opened import OpenedRun, Scored
-from gaancore.trained.traffic import TrafficRun
+import gaancore  # whose names are imported when they are first used
+from gaancore.choices import SPLITS
 
 from .asked import expect_asked_of
 from .process import prefetch_option, process_options, ranks
-from .show import Display, print_whole, score_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gaancore.trained.opened import OpenedRun, Scored
 
 
 @click.command()
@@ -25,7 +25,7 @@ from .show import Display, print_whole, score_table
     "readings of the same sensors, such as a later period.  [default: where the run found it]",
 )  # fmt: skip
 @click.option(
-    "--split", "splits", type=click.Choice(tuple(SPLITS)), multiple=True,
+    "--split", "splits", type=click.Choice(SPLITS), multiple=True,
     help="Which nodes or windows to score; repeatable.  [default: validation and test; of another "
     "graph its own parts, or all labelled nodes; of other readings all windows]",
 )  # fmt: skip
@@ -95,9 +95,9 @@ def evaluate(
     ahead = {"at": at.split(",") if at else None, "mape_min": mape_min, "start": start}
     of_traffic = {name: value for name, value in ahead.items() if value is not None}
     with ranks(options["threads"], run) as team:
-        opened = open_run(run, options["device"], team=team)
-        expect_asked_of(opened, "classify nodes", NodeRun, of_nodes)
-        expect_asked_of(opened, "forecast", TrafficRun, of_traffic)
+        opened = gaancore.open_run(run, options["device"], team=team)
+        expect_asked_of(opened, "classify nodes", gaancore.NodeRun, of_nodes)
+        expect_asked_of(opened, "forecast", gaancore.TrafficRun, of_traffic)
         asked = of_nodes | of_traffic
         scores = opened.evaluate(splits or None, data=options["data"], **asked)
         if team.first:
@@ -105,7 +105,11 @@ def evaluate(
     return 0
 
 
-def _show(run: str, opened: OpenedRun, scores: Scored, as_json: bool) -> None:
+def _show(run: str, opened: "OpenedRun", scores: "Scored", as_json: bool) -> None:
+    from gaancore.tasks import task_named
+
+    from .show import Display, print_whole, score_table
+
     facts = opened.facts
     kind = scores.kind or facts["kind"]
     for note in scores.notes:
@@ -125,7 +129,9 @@ def _show(run: str, opened: OpenedRun, scores: Scored, as_json: bool) -> None:
         display.say(f"{run}: trained on SYNTHETIC data")
 
 
-def _class_table(split: str, scores: dict[str, Any]) -> Table:
+def _class_table(split: str, scores: dict[str, Any]) -> "Table":
+    from rich.table import Table
+
     caption = f"expected calibration error (ECE) of the predictions: {scores['ece']:.4f}"
     columns = ("class", "precision", "recall", "F1", "support", "ECE")
     table = Table(*columns, title=split, caption=caption)

@@ -16,8 +16,8 @@ from .out_file import formulas_option, layer_rows, out_file, say_written, write_
 from .process import process_options
 
 if TYPE_CHECKING:
+    from gaancore.choices import Nan
     from gaancore.data.nodes.inputs import NodeInputs
-    from gaancore.data.nodes.missing import Nan
 
 
 @click.command()

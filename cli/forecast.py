@@ -2,19 +2,21 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import numpy as np
 
+import gaancore  # whose names are imported when they are first used
+from gaancore.choices import LatestMissing
 from gaancore.errors import SettingsError
-from gaancore.trained.forecasts import Forecast, Forecasts
-from gaancore.trained.traffic import TrafficRun
-from gaancore.training.traffic.latest import STANDS_IN, LatestMissing
 
 from .asked import open_as
 from .out_file import formulas_option, out_file, say_written, writable_file, write_result
 from .process import process_options, ranks
+
+if TYPE_CHECKING:
+    from gaancore.trained.forecasts import Forecast, Forecasts
 
 
 @click.command()
@@ -39,7 +41,7 @@ from .process import process_options, ranks
     "  [default: the file's own times]",
 )  # fmt: skip
 @click.option(
-    "--missing", type=click.Choice(tuple(STANDS_IN)),
+    "--missing", type=click.Choice(get_args(LatestMissing)),
     help="If a sensor has fewer than half of the readings that a forecast sees: refuse, or let the "
     "mean, a line between its readings, or what training put there (keep) stand in.  "
     "[default: refuse; with --all keep]",
@@ -86,7 +88,7 @@ def forecast(
     data = options["data"]
     with ranks(options["threads"], run) as team:
         target = Path(team.from_first(lambda: str(_target(out, everything))))
-        opened = open_as(TrafficRun, run, options["device"], "forecast", team)
+        opened = open_as(gaancore.TrafficRun, run, options["device"], "forecast", team)
         if everything:
             every = opened.forecast_all(data, **asked)
             if team.first:
@@ -104,7 +106,7 @@ def _target(out: str | None, everything: bool) -> Path:
     return out_file(out or "forecasts.csv") if everything else writable_file(out or "next_hour.csv")
 
 
-def _write_latest(target: Path, found: Forecast, escape: bool, history: int) -> None:
+def _write_latest(target: Path, found: "Forecast", escape: bool, history: int) -> None:
     _warn(found.warnings)
     num_steps, num_sensors = found.speeds.shape
     columns = {"": found.speeds}
@@ -130,7 +132,7 @@ def _write_latest(target: Path, found: Forecast, escape: bool, history: int) -> 
     )
 
 
-def _write_all(target: Path, found: Forecasts, escape: bool) -> None:
+def _write_all(target: Path, found: "Forecasts", escape: bool) -> None:
     _warn(found.warnings)
     arrays = {"forecast": found.speeds, "truth": found.truth, "mask": found.mask}
     arrays |= {"rows": found.rows, "sensor_ids": np.array(found.sensor_ids)}
@@ -150,7 +152,7 @@ def _write_all(target: Path, found: Forecasts, escape: bool) -> None:
         click.echo(f"readings within their interval, by step ahead: {each}")
 
 
-def _rows(found: Forecasts) -> Iterator[list[object]]:
+def _rows(found: "Forecasts") -> Iterator[list[object]]:
     """A row for each window, step and sensor."""
     num_steps, num_windows, _ = found.speeds.shape
     for window in range(num_windows):

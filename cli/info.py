@@ -1,25 +1,24 @@
 """`gaancore info`."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
-from gaancore.data.files.arrays import listed
-from gaancore.tasks import TASKS, Task, choose, task_named
+from gaancore.choices import TASKS
 from gaancore.training.choices import Layer
-from gaancore.training.same_data import minutes
 
 from .options import given_options, graph_reading_options, sensor_reading_options
 from .process import debug_option
-from .show import Display, print_whole
+
+if TYPE_CHECKING:
+    from gaancore.tasks import Task
 
 
 @click.command()
 @click.argument("data", metavar="[DATA]", required=False)
 @click.option(
-    "--task", type=click.Choice(tuple(TASKS)),
+    "--task", type=click.Choice(TASKS),
     help="The task whose reader to use.  [default: what fits DATA, else ppi]",
 )  # fmt: skip
 @graph_reading_options
@@ -33,9 +32,14 @@ def info(data: str | None, task: str | None, as_json: bool, **reading: Any) -> i
     neighbours only) and features that are NaN (they count as 0). Without DATA: what train would
     take.
     """
+    from rich.table import Table
+
+    from .show import Display, phases, print_whole
+
     layers = given_options(reading)
-    what, dataset = _read(data, task, layers)
-    facts = what.summarize(dataset)
+    with phases(as_json):
+        what, dataset = _read(data, task, layers)
+        facts = what.summarize(dataset)
     rows = {"nodes": _node_rows, "traffic": _traffic_rows}[dataset.family]
     about = {
         "data": dataset.path,
@@ -58,7 +62,9 @@ def info(data: str | None, task: str | None, as_json: bool, **reading: Any) -> i
     return 0
 
 
-def _read(data: str | None, task: str | None, layers: list[Layer]) -> tuple[Task, Any]:
+def _read(data: str | None, task: str | None, layers: list[Layer]) -> "tuple[Task, Any]":
+    from gaancore.tasks import choose, task_named
+
     if task is None and data is not None:
         chosen = choose(data, layers, lenient=True)
         return chosen.task, chosen.dataset
@@ -67,6 +73,8 @@ def _read(data: str | None, task: str | None, layers: list[Layer]) -> tuple[Task
 
 
 def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
+    from gaancore.data.files.arrays import listed
+
     degree, features, labels = f["degree"], f["features"], f["labels"]
     several = "per_node" in labels
     edges = f"{f['edge_features']}{': ' if f['edge_names'] else ''}{listed(f['edge_names'])}"
@@ -115,6 +123,8 @@ def _count(label: int | str, nodes: int) -> str:
 
 
 def _traffic_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
+    from gaancore.training.same_data import minutes
+
     speeds, known = f["speeds"], {True: "known", False: "not known"}
     span = f"{f['first']} to {f['last']}" if f["first"] else "not known"
     sensor, share = f["most_missing"]

@@ -5,19 +5,15 @@ from typing import Any
 
 import click
 
+from gaancore.choices import MODELS, PAPERS, VARIANTS
 from gaancore.errors import SettingsError
-from gaancore.models.node_classifier import MODELS
-from gaancore.nn.aggregators import VARIANTS
-from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, choices_of, read_config
+from gaancore.training.nodes.settings import NodeSettings, task_settings
+from gaancore.training.traffic.settings import ForecastSettings
 
 Command = Callable[..., Any]
 
-CHOICES = {
-    name: choices
-    for task in TASKS.values()
-    for name, choices in choices_of(type(task.settings())).items()
-}
+CHOICES = choices_of(NodeSettings) | choices_of(ForecastSettings)
 
 
 def choice_of(setting: str) -> click.Choice:
@@ -58,6 +54,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "Nodes count alike, or classes do however few nodes they have (balanced)."),
     ("label_smoothing", "--label-smoothing", float,
      "Share of a node's label that is spread evenly over all classes."),
+    ("consistency", "--consistency", float,
+     "Weight of a loss that wants one answer for a node without a training label, whatever dropout "
+     "leaves of it; for a whole graph in a step."),
     ("transductive", "--transductive", bool,
      "Training sees the features and arcs of validation and test nodes, never their labels; as in "
      "the literature on Cora, Citeseer and Pubmed. The run says so."),
@@ -167,13 +166,13 @@ def _named_options(command: Command, names: Collection[str]) -> Command:
 def _defaults(name: str) -> str:
     """A setting's value in each of the paper's tasks that has it; once, if all agree."""
     shown = {}
-    papers = [task for task in TASKS.values() if task.of_paper]
-    for task in papers:
-        value = getattr(task.settings(), name, None)
+    for task in PAPERS:
+        settings = ForecastSettings() if task == "metr-la" else task_settings(task)
+        value = getattr(settings, name, None)
         if value is not None:
-            shown[task.name] = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    if len(shown) == len(papers) and len(set(shown.values())) == 1:
-        return shown[papers[0].name]
+            shown[task] = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if len(shown) == len(PAPERS) and len(set(shown.values())) == 1:
+        return next(iter(shown.values()))
     return "; ".join(f"{task} {value}" for task, value in shown.items())
 
 

@@ -1,22 +1,18 @@
 """`gaancore params`."""
 
 import json
+from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
 
-from gaancore.models.node_classifier import MODELS
-from gaancore.nn.aggregators import VARIANTS
-from gaancore.reproduce.parameters import ModelSize, model_sizes
-from gaancore.tasks import TASKS
+from gaancore.choices import MODELS, PAPERS, VARIANTS
 
-from .show import Display, print_whole
-
-PAPERS = tuple(name for name, task in TASKS.items() if task.of_paper)
+if TYPE_CHECKING:
+    from gaancore.reproduce.parameters import ModelSize
 
 
 @click.command()
-@click.option("--task", type=click.Choice(PAPERS), help="[default: all]")
+@click.option("--task", type=click.Choice(tuple(PAPERS)), help="[default: all]")
 @click.option("--model", type=click.Choice(MODELS), help="[default: all]")
 @click.option(
     "--variant", type=click.Choice(VARIANTS),
@@ -28,6 +24,12 @@ def params(
     task: str | None, model: str | None, variant: str | None, layers: bool, as_json: bool
 ) -> int:
     """Count the parameters of the models in the paper's tables, built as on its data sets."""
+    from rich.table import Table
+
+    from gaancore.reproduce.parameters import model_sizes
+
+    from .show import Display, print_whole
+
     tasks = (task,) if task else PAPERS
     sizes = [size for name in tasks for size in model_sizes(name, variant, model)]
     if as_json:
@@ -50,7 +52,7 @@ def params(
     return 0
 
 
-def _facts(size: ModelSize) -> dict[str, object]:
+def _facts(size: "ModelSize") -> dict[str, object]:
     return {
         "task": size.task,
         "row": size.row,

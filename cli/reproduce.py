@@ -7,21 +7,16 @@ from typing import Any
 
 import click
 
-from gaancore.nn.aggregators import VARIANTS
-from gaancore.reproduce.jobs import Means
-from gaancore.reproduce.make import Asked, make_table
-from gaancore.reproduce.report.collected import collected_page
+from gaancore.choices import TASKS, VARIANTS
 from gaancore.reproduce.tables import TABLES
 from gaancore.system.disk import write_whole
 from gaancore.system.paths import user_path
 from gaancore.system.process import prepare_process
-from gaancore.tasks import TASKS
 from gaancore.training.choices import Layer, read_config
 
 from .options import given_assignments
 from .out_file import writable_file
 from .process import prefetch_option, process_options
-from .show import JobsDisplay
 
 OUT = "reproduced"
 EXIT_CODES = {"done": 0, "unequal": 1, "failed": 2, "out of memory": 3, "interrupted": 130}
@@ -30,7 +25,7 @@ EXIT_CODES = {"done": 0, "unequal": 1, "failed": 2, "out of memory": 3, "interru
 @click.command()
 @click.argument("table", type=click.Choice(tuple(TABLES)))
 @click.option(
-    "--task", type=click.Choice(tuple(TASKS)),
+    "--task", type=click.Choice(TASKS),
     help="Which task, for tables that cover several.  [default: what fits --data, else the first]",
 )  # fmt: skip
 @click.option(
@@ -94,6 +89,11 @@ def reproduce(table: str, **options: Any) -> int:
     the runs under way. Only scores on the paper's full data, with its settings, stand beside the
     paper's numbers.
     """
+    from gaancore.reproduce.jobs import Means
+    from gaancore.reproduce.make import Asked, make_table
+
+    from .show import JobsDisplay
+
     prepare_process(options["threads"])
     layers: list[Layer] = []
     if options["config"]:
@@ -150,6 +150,8 @@ def results(folders: tuple[str, ...], to: str) -> int:
 
     The page says what was run, on which data, what was not run, and how to run it.
     """
+    from gaancore.reproduce.report.collected import collected_page
+
     text = collected_page(
         [user_path(folder) for folder in folders],
         lambda table, task: f"gaancore reproduce {table} --task {task} --data PATH",

@@ -2,17 +2,18 @@
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
-from rich.table import Table
-
-from gaancore.data import TRAIN, NodeDataset
-from gaancore.graph import CSRGraph
-from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED, SampledSizes, sampled_sizes
-from gaancore.tasks import choose, task_named
 
 from .process import debug_option, ranks
-from .show import Display, print_whole, progress_bar
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gaancore.data import NodeDataset
+    from gaancore.graph import CSRGraph
+    from gaancore.reproduce.sampling import SampledSizes
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
@@ -59,16 +60,23 @@ def sample(
     `mpiexec -n N gaancore sample ...` shares out the draws among N processes. The numbers of nodes
     and edges are the same whatever N is.
     """
+    from gaancore.data import TRAIN
+    from gaancore.reproduce.sampling import sampled_sizes
+    from gaancore.tasks import choose, task_named
+
+    from .show import phases, progress_bar
+
     with ranks(threads=1) as team:
         change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
-        if task is None and data is not None:
-            chosen = choose(data, [change], lenient=True)
-            what, dataset = chosen.task, chosen.dataset
-        else:
-            what = task_named(task or "reddit")
-            dataset = what.load(data, what.settings(change))
+        with phases(as_json or not team.first):
+            if task is None and data is not None:
+                chosen = choose(data, [change], lenient=True)
+                what, dataset = chosen.task, chosen.dataset
+            else:
+                what = task_named(task or "reddit")
+                dataset = what.load(data, what.settings(change))
+            graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
         settings = what.settings(change)
-        graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
         sizes = []
         with progress_bar("sample", as_json or not team.first) as progress:
             for merge in (False, True):
@@ -90,12 +98,16 @@ def sample(
 
 
 def _show(
-    dataset: NodeDataset,
-    graph: CSRGraph,
-    sizes: list[SampledSizes],
+    dataset: "NodeDataset",
+    graph: "CSRGraph",
+    sizes: "list[SampledSizes]",
     as_in_paper: bool,
     as_json: bool,
 ) -> None:
+    from gaancore.reproduce.sampling import PAPER_SIZES
+
+    from .show import Display, print_whole
+
     if as_json:
         facts = {"data": dataset.kind, "path": dataset.path, "num_nodes": graph.num_nodes}
         rows = [
@@ -113,7 +125,11 @@ def _show(
     print_whole(display.console, _table(sizes, as_in_paper))
 
 
-def _table(sizes: list[SampledSizes], as_in_paper: bool) -> Table:
+def _table(sizes: "list[SampledSizes]", as_in_paper: bool) -> "Table":
+    from rich.table import Table
+
+    from gaancore.reproduce.sampling import PRINTED
+
     table = Table("", *(f"|B_{step}|" for step in range(len(sizes[0].nodes))), "edges", "ms")
     for row in sizes:
         name = "merged" if row.merge else "not merged"

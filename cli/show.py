@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -16,13 +16,37 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from gaancore.reproduce.plan import TableRun
-from gaancore.tasks.begin import Begun
+from gaancore.progress import listening
 from gaancore.training.progress import Watcher, doubts_of_log
-from gaancore.training.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from gaancore.reproduce.plan import TableRun
+    from gaancore.tasks.begin import Begun
+    from gaancore.training.run_folder import RunFolder
 
 
-class Display:
+class _WithBar:
+    """A console, and a bar on it that moves inside `with`."""
+
+    console: Console
+    bar: Progress
+
+    def say(self, line: str) -> None:
+        self.console.print(line)
+
+    def __enter__(self) -> None:
+        self.bar.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.bar.stop()
+
+
+class Display(_WithBar):
     """Opening lines, a progress bar, a closing table; `quiet` leaves the result line only, and
     `silent` nothing.
     """
@@ -44,10 +68,7 @@ class Display:
             disable=quiet or silent or not self.console.is_terminal,
         )
 
-    def say(self, line: str) -> None:
-        self.console.print(line)
-
-    def begin(self, begun: Begun) -> None:
+    def begin(self, begun: "Begun") -> None:
         """What is trained on what, and where it goes."""
         run, self.words = begun.run, begun.task.words
         synthetic = run.data_facts["kind"] == "synthetic"
@@ -80,18 +101,7 @@ class Display:
 
         return Watcher(on_step, on_validation, stop_requested)
 
-    def __enter__(self) -> None:
-        self.bar.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
-
-    def end(self, record: Any, folder: RunFolder) -> None:
+    def end(self, record: Any, folder: "RunFolder") -> None:
         """The closing table, or one line if quiet; what the scores do not mean comes last."""
         if self.quiet:
             self.say(f"{folder.path}: {self.words.result(record)}")
@@ -100,7 +110,7 @@ class Display:
         if record["data"]["kind"] == "synthetic":
             self.say(" ".join(record["data"]["notes"]))
 
-    def _sum_up(self, record: Any, folder: RunFolder) -> None:
+    def _sum_up(self, record: Any, folder: "RunFolder") -> None:
         print_whole(self.console, score_table(self.words, self.words.rows(record)))
         self.say(
             f"best epoch {record['best_epoch']:g} of {record['epochs']:g}"
@@ -129,7 +139,7 @@ def print_whole(console: Console, table: Table) -> None:
     console.print(table)
 
 
-class JobsDisplay:
+class JobsDisplay(_WithBar):
     """A line for each run under way, on a terminal; one for each that has ended, everywhere."""
 
     def __init__(self) -> None:
@@ -144,10 +154,7 @@ class JobsDisplay:
         )
         self.tasks: dict[str, TaskID] = {}
 
-    def say(self, line: str) -> None:
-        self.console.print(line)
-
-    def watch(self, runs: Sequence[TableRun]) -> None:
+    def watch(self, runs: "Sequence[TableRun]") -> None:
         """Show the last validation of each."""
         if self.bar.disable:
             return
@@ -160,24 +167,13 @@ class JobsDisplay:
                 words = run.task.words.validated(line)
                 self.bar.update(self.tasks[run.name], epoch=line["epoch"], validated=words)
 
-    def ended(self, run: TableRun, outcome: str) -> None:
+    def ended(self, run: "TableRun", outcome: str) -> None:
         """Say how a run ended; one that went wrong does not stop the others."""
         if run.name in self.tasks:
             self.bar.remove_task(self.tasks.pop(run.name))
         if outcome == "done":
             outcome = run.task.words.result(run.record())
         self.console.print(f"{run.name}: {outcome}")
-
-    def __enter__(self) -> None:
-        self.bar.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
 
 
 @contextmanager
@@ -197,7 +193,28 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
         yield lambda share: bar.update(task, completed=share)
 
 
-def _memory(folder: RunFolder) -> str:
+@contextmanager
+def phases(quiet: bool = False) -> Iterator[None]:
+    """On a terminal, a bar for what is being done inside, as the program tells (see `tell`)."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        transient=True,
+        disable=quiet or not Console().is_terminal,
+    )
+    task = bar.add_task("", total=1.0, visible=False)
+
+    def hear(what: str, share: float) -> None:
+        if bar.tasks[0].description != what:
+            bar.reset(task, description=what, visible=True)
+        bar.update(task, completed=share, total=1.0 if share else None)
+
+    with bar, listening(hear):
+        yield
+
+
+def _memory(folder: "RunFolder") -> str:
     """How the memory in use has grown since the second validation."""
     held = [line["rss_mb"] for line in folder.read_log() if "rss_mb" in line]
     if len(held) < 3:

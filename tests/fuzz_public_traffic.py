@@ -11,8 +11,8 @@ from plain_nodes import csv_rows
 from scipy import sparse
 from small_traffic import ARCS, IDS, matrix, speeds_of, write_csv, write_pickle
 
+from gaancore.choices import RoadChoices
 from gaancore.data.traffic.metr_la import load_metr_la
-from gaancore.data.traffic.roads import RoadChoices
 
 CHANNELS = np.stack([SPEEDS, SPEEDS * 2], axis=2)
 AT = np.array([[0, 0], [2000, 0], [2000, 1500], [20000, 0]])  # metres

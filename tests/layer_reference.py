@@ -1,9 +1,20 @@
 """The paper's equations 1 to 3 and section 4, node by node and head by head, in NumPy."""
 
+from typing import Any
+
 import numpy as np
 
 from gaancore.graph import Block
 from gaancore.nn.linear import Linear
+from gaancore.nn.module import Module
+
+
+def with_random_biases(module: Module, rng: np.random.Generator) -> Any:
+    """The module in float64, its biases no longer 0, as after some training."""
+    for name, parameter in module.astype("float64").named_parameters():
+        if name.endswith("bias"):
+            parameter.data += rng.standard_normal(parameter.shape) / 2
+    return module
 
 
 def h(x: np.ndarray) -> np.ndarray:

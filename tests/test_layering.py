@@ -16,8 +16,9 @@ ROOT = Path(__file__).parents[1]
 # A name is a module or a folder below `gaancore`; the longest one that fits is a module's room.
 ROOMS = [
     ["errors", "seeding"],
+    ["choices"],
     ["launcher"],
-    ["display"],
+    ["display", "progress"],
     ["system"],
     ["array"],
     ["parallel"],

@@ -1,13 +1,25 @@
 """Files to arrays: every layout ends in a NodeDataset or a TrafficDataset; no tensors here."""
 
+from gaancore.choices import (
+    GraphFrom,
+    GraphKind,
+    Kernel,
+    MadeFeatures,
+    Missing,
+    Nan,
+    Normalize,
+    Reading,
+    RepeatedEdges,
+    RoadChoices,
+    ScalerKind,
+    Unflagged,
+    UnknownEdges,
+    WindowSplit,
+)
 from gaancore.data.kind import DataKind, look
-from gaancore.data.nodes.checks import RepeatedEdges
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
-from gaancore.data.nodes.features.standardised import Features, Normalize, feature_statistics
-from gaancore.data.nodes.layouts.reading import MadeFeatures, Reading, UnknownEdges
+from gaancore.data.nodes.features.standardised import Features, feature_statistics
 from gaancore.data.nodes.load import find_dataset, load_nodes
-from gaancore.data.nodes.make import Unflagged
-from gaancore.data.nodes.missing import Nan
 from gaancore.data.nodes.ppi import load_ppi
 from gaancore.data.nodes.reddit import load_reddit
 from gaancore.data.nodes.store.reader import check_store, open_store
@@ -15,12 +27,10 @@ from gaancore.data.synthetic.ppi import synthetic_ppi
 from gaancore.data.synthetic.reddit import synthetic_reddit
 from gaancore.data.synthetic.traffic import synthetic_traffic
 from gaancore.data.synthetic.trust import synthetic_trust
-from gaancore.data.traffic.batches import Missing, Scaler, ScalerKind, WindowBatches
+from gaancore.data.traffic.batches import Scaler, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
-from gaancore.data.traffic.make import GraphKind
 from gaancore.data.traffic.metr_la import load_metr_la
-from gaancore.data.traffic.roads import GraphFrom, Kernel, RoadChoices
-from gaancore.data.traffic.windows import WindowSplit, split_windows
+from gaancore.data.traffic.windows import split_windows
 from gaancore.graph import SelfLoops
 
 __all__ = [

@@ -9,7 +9,7 @@ from gaancore.data.files.columns import encode_columns
 from gaancore.data.files.named_table import END_NAMES
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs
-from gaancore.data.nodes.layouts.texts.csv_nodes import (
+from gaancore.data.nodes.layouts.texts.node_columns import (
     CLASS,
     GRAPH_ID,
     ID_NAMES,

@@ -6,17 +6,18 @@ from typing import Any, TypedDict
 import numpy as np
 from scipy import sparse
 
-from gaancore.data.nodes.checks import RepeatedEdges, feature_rows
+from gaancore.choices import Nan, RepeatedEdges, SelfLoops, Unflagged
+from gaancore.data.nodes.checks import feature_rows
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.inputs import NodeInputs, make_inputs
 from gaancore.data.nodes.labels import spelling_notes
-from gaancore.data.nodes.make import RawDataset, Unflagged, make_dataset
-from gaancore.data.nodes.missing import Nan, fill_missing
+from gaancore.data.nodes.make import RawDataset, make_dataset
+from gaancore.data.nodes.missing import fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.door.values import as_array, coded_labels, column_names, name_array, split_array
 from gaancore.errors import DataError, SettingsError
-from gaancore.graph import ArcList, CSRGraph, SelfLoops
+from gaancore.graph import ArcList, CSRGraph
 
 
 class Options(TypedDict, total=False):

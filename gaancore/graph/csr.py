@@ -8,6 +8,7 @@ import numpy as np
 import scipy  # whose modules are imported at their first use
 from numpy.typing import ArrayLike
 
+from gaancore.choices import SelfLoops
 from gaancore.errors import GraphError
 from gaancore.graph.block import Block
 from gaancore.graph.checks import (
@@ -44,7 +45,6 @@ from gaancore.system.mapped import forget_pages, room_for_part
 EDGES_AT_A_TIME = 4_000_000  # of a stream of them
 
 Duplicates = Literal["merge", "keep"]
-SelfLoops = Literal["keep", "drop", "add"]
 
 
 class CSRGraph:

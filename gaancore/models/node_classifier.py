@@ -7,7 +7,7 @@ import numpy as np
 
 from gaancore.array import Array, device_of
 from gaancore.graph.block import Block
-from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.nn.embedding import Embedding
 from gaancore.nn.linear import Linear
 from gaancore.nn.module import Module
@@ -16,7 +16,6 @@ from gaancore.seeding import derive_seed
 from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
-MODELS = (*AGGREGATORS, "fnn")
 Inputs = Tensor | CSRMatrix  # the features that a model is given: the first layer takes both
 
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gaancore.choices import AGGREGATORS, VARIANTS
 from gaancore.errors import expect_choice
 from gaancore.graph.block import Block
 from gaancore.nn.aggregator import Aggregator, MultiHead, flatten_heads, split_heads
@@ -37,8 +38,6 @@ from gaancore.ops import (
     tanh,
 )
 from gaancore.tensor import Tensor
-
-VARIANTS = ("paper", "released")
 
 
 @dataclass(frozen=True)
@@ -238,4 +237,3 @@ class PairwiseSum(MultiHead):
 KINDS: dict[str, type[Aggregator]] = {
     name: kind for kind in (GatedAttention, Attention, Pooling, PairwiseSum) for name in kind.names
 }
-AGGREGATORS = tuple(KINDS)

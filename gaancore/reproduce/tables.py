@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib import resources
 from typing import Any
 
-from gaancore.data.paper import NAMES
+from gaancore.choices import PAPERS
 from gaancore.errors import SettingsError
 from gaancore.reproduce.printed import Printed, printed
 from gaancore.training.choices import Layer
@@ -147,8 +147,8 @@ def rows_in(text: str) -> list[Row]:
     rows = []
     for name, settings in tomllib.loads(text).items():
         paper = settings.pop("paper")
-        on_task = {task: settings.pop(task) for task in NAMES if task in settings}
-        of_task = {task: printed(paper.pop(task)) for task in NAMES if task in paper}
+        on_task = {task: settings.pop(task) for task in PAPERS if task in settings}
+        of_task = {task: printed(paper.pop(task)) for task in PAPERS if task in paper}
         rows.append(Row(name, settings, paper=of_task, on_task=on_task, **paper))
     return sorted(rows, key=_place_in_table)
 

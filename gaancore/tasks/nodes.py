@@ -31,6 +31,7 @@ class NodeTask(Task):
     """
 
     family: ClassVar[str] = "nodes"
+    trained: ClassVar[type[NodeRun]] = NodeRun
     words: ClassVar[ModuleType] = words
     score_groups: ClassVar[dict[str, tuple[str, ...]]] = {"test micro-F1, %": ("micro_f1",)}
     headline: ClassVar[tuple[str, str]] = ("micro_f1", "test micro-F1, %")
@@ -102,14 +103,6 @@ class NodeTask(Task):
         team: Team = ALONE,
     ) -> ClassifierRun:
         return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch, team=team)
-
-    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> NodeRun:
-        s, facts = self.stored(folder)
-
-        def load(path: str | None, **changes: Any) -> Any:
-            return self.load_again(folder, replace(s, **changes), facts, path)
-
-        return NodeRun(folder, s, facts, load, device, team)
 
     def paper_model(self, settings: NodeSettings) -> Module:
         data = paper_data(self.name)

@@ -7,8 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+from gaancore.choices import PAPERS
 from gaancore.data import find_dataset
-from gaancore.data.paper import NAMES, is_whole
+from gaancore.data.paper import is_whole
 from gaancore.errors import DataError, SettingsError
 from gaancore.nn.module import Module
 from gaancore.parallel import ALONE, Team
@@ -30,12 +31,14 @@ class Task(ABC):
     epochs : of a run on the built-in look-alike that names no number of them.
     suit   : gives settings that suit a dataset of one's own, and one line about them.
     words  : how its data and scores are spoken of; a module with what training/nodes/words.py has.
-    family : `nodes` or `traffic`, as of the datasets that it takes.
+    family : `nodes` or `traffic`, as of the datasets that it takes. trained: what its runs are when
+             they are opened.
     score_groups : the scores of reports, as {words: names}; those of a group share a
                    column. headline: the most telling one, and its words.
     """
 
     family: ClassVar[str]
+    trained: ClassVar[type[NodeRun] | type[TrafficRun]]
     lenient: ClassVar[dict[str, Any]]  # settings that read as much of any data as can be read
     words: ClassVar[ModuleType]
     score_groups: ClassVar[dict[str, tuple[str, ...]]]
@@ -50,12 +53,12 @@ class Task(ABC):
     @property
     def title(self) -> str:
         """The paper's name of the data, or what the task is for."""
-        return NAMES.get(self.name, self.what)
+        return PAPERS.get(self.name, self.what)
 
     @property
     def of_paper(self) -> bool:
         """Whether it is one of the paper's own."""
-        return self.name in NAMES
+        return self.name in PAPERS
 
     def is_paper_data(self, dataset: Any) -> bool:
         """Whether a dataset is the paper's whole set that this task is about."""
@@ -92,10 +95,6 @@ class Task(ABC):
         team: Team = ALONE,
     ) -> Run:
         """A run that is about to begin, or to be resumed, on the ranks of a team."""
-
-    @abstractmethod
-    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> NodeRun | TrafficRun:
-        """The run in `folder`, to be asked, by the ranks of a team together."""
 
     @abstractmethod
     def paper_model(self, settings: Any) -> Module:
@@ -173,6 +172,15 @@ class Task(ABC):
         except ValueError as error:
             raise DataError(f"{folder.settings_file}: damaged ({error})") from None
         return settings, content["data"]
+
+    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> NodeRun | TrafficRun:
+        """The run in `folder`, to be asked, by the ranks of a team together."""
+        s, facts = self.stored(folder)
+
+        def load(path: str | None, **changes: Any) -> Any:
+            return self.load_again(folder, replace(s, **changes), facts, path)
+
+        return self.trained(folder, s, facts, load, device, team)
 
     def load_again(self, folder: RunFolder, settings: Any, facts: Any, path: str | None) -> Any:
         """The data of the run in `folder`, from `path` if they have moved.

@@ -5,9 +5,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
+from gaancore.choices import WIDTHS
 from gaancore.data import load_metr_la, split_windows, synthetic_traffic
 from gaancore.data.summary import summarize_traffic
-from gaancore.data.traffic.batches import WIDTHS
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.data.traffic.roads import with_correlated
 from gaancore.nn.module import Module
@@ -34,6 +34,7 @@ class TrafficTask(Task):
     """Forecasts the speeds of sensors."""
 
     family: ClassVar[str] = "traffic"
+    trained: ClassVar[type[TrafficRun]] = TrafficRun
     words: ClassVar[ModuleType] = words
     score_groups: ClassVar[dict[str, tuple[str, ...]]] = {
         f"{AVERAGE if ahead == 'mean' else ahead}: MAE / RMSE / MAPE, %": tuple(
@@ -92,14 +93,6 @@ class TrafficTask(Task):
         team: Team = ALONE,
     ) -> ForecastRun:
         return ForecastRun(settings, dataset, folder, device, team=team)
-
-    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> TrafficRun:
-        s, facts = self.stored(folder)
-
-        def load(path: str | None, **changes: Any) -> Any:
-            return self.load_again(folder, replace(s, **changes), facts, path)
-
-        return TrafficRun(folder, s, facts, load, device, team)
 
     def paper_model(self, settings: ForecastSettings) -> Module:
         return build_forecaster(settings, 1 + WIDTHS["time_of_day"])

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from gaancore import choices
+from gaancore.choices import Nan
 from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.far import far_from_training
 from gaancore.data.nodes.inputs import NodeInputs, match_categories
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
-from gaancore.data.nodes.missing import Nan, fill_missing
+from gaancore.data.nodes.missing import fill_missing
 from gaancore.data.nodes.split import has_label
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
@@ -25,7 +27,7 @@ from gaancore.training.nodes.predict import Classifier
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.same_data import joined_by_position
 
-SPLITS = {"train": TRAIN, "validation": VALIDATION, "test": TEST}
+SPLITS = dict(zip(choices.SPLITS, (TRAIN, VALIDATION, TEST), strict=True))
 ALL = "all"  # the name of the labelled nodes of a graph without a split
 
 

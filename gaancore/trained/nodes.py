@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gaancore.choices import Nan
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
-from gaancore.data.nodes.missing import Nan
 from gaancore.errors import DataError, SettingsError, expect_choice
 from gaancore.trained.elsewhere import SPLITS, NewGraph, labelled_nodes, told_of_features
 from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored

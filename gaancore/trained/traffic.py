@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, get_args
 
+from gaancore.choices import LatestMissing
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.data.traffic.find import roads_near
 from gaancore.errors import DataError, SettingsError, expect_choice
@@ -18,7 +19,6 @@ from gaancore.training.traffic import words
 from gaancore.training.traffic.forecaster import SpeedForecaster, load_forecaster
 from gaancore.training.traffic.latest import (
     STANDS_IN,
-    LatestMissing,
     expect_read,
     joined,
     share_read,

@@ -22,6 +22,8 @@ PARTS = {
     "windows": "other windows",
     "others": "other quantities beside the readings",
 }
+# whose checksums do not compare: gaancore 0.1 read every file so
+READ_AS_DENSE = "the features are sparse here and were dense when the run began"
 NAMES = {"sensor_ids": "sensor", "feature_names": "feature", "class_names": "class"}
 
 
@@ -30,6 +32,11 @@ def expect_same_data(where: Path, then: Facts, now: Facts) -> None:
     which wrote down the facts `then` when it began.
     """
     if found := data_differences(then, now):
+        if found == [READ_AS_DENSE]:
+            raise SettingsError(
+                f"{where}: {found[0]}, so it cannot be told whether the data has changed; train a "
+                "new run, or name the data (data) to predict or score them as new ones"
+            )
         raise SettingsError(
             f"{where}: the data has changed since the run began ({'; '.join(found)}); give it the "
             "same files (data)"
@@ -39,7 +46,9 @@ def expect_same_data(where: Path, then: Facts, now: Facts) -> None:
 def data_differences(then: Facts, now: Facts) -> list[str]:
     """What differs, in words; what one of both does not say is not compared."""
     found = []
-    if then["checksum"] != now.get("checksum"):
+    if _read_as_dense(then, now):
+        found.append(READ_AS_DENSE)
+    elif then["checksum"] != now.get("checksum"):
         found.append(f"checksum {now.get('checksum')}, then {then['checksum']}")
     if _both(then, now, "step") and then["step"] != now["step"]:
         found.append(f"a row every {minutes(now['step'])}, then every {minutes(then['step'])}")
@@ -86,6 +95,14 @@ def joined_by_position(then: Sequence[str] | None, now: Sequence[str] | None) ->
 def minutes(seconds: float) -> str:
     """A number of seconds as people say it."""
     return f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
+
+
+def _read_as_dense(then: Facts, now: Facts) -> bool:
+    """Whether the features may be the same ones, dense then and sparse now."""
+    sizes = ("num_nodes", "num_edges", "num_features", "nodes_per_split")
+    dense = "features_filled" not in then and not then.get("learned_features")
+    same = all(then.get(size) == now.get(size) for size in sizes)
+    return dense and "features_filled" in now and same
 
 
 def _both(then: Facts, now: Facts, key: str) -> bool:

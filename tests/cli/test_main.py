@@ -63,23 +63,23 @@ def test_the_help_names_every_exit_code(gaancore):
 # where each command is interrupted: before it has begun to work
 WORKS = {
     "train": "gaancore.tasks.begin.choose",
-    "evaluate": "gaancore.cli.evaluate.open_run",
+    "evaluate": "gaancore.open_run",
     "predict": "gaancore.open_run",
     "explain": "gaancore.open_run",
     "embed": "gaancore.open_run",
     "forecast": "gaancore.open_run",
     "plot": "gaancore.open_run",
     "report": "gaancore.cli.report.expect_library",
-    "info": "gaancore.cli.info.choose",
-    "download": "gaancore.cli.download.download",
-    "convert": "gaancore.cli.convert.read_layout",
-    "check": "gaancore.cli.convert.check_store",
-    "synth": "gaancore.cli.synth.write_synthetic_ppi",
-    "sample": "gaancore.cli.sample.choose",
-    "reproduce": "gaancore.cli.reproduce.make_table",
-    "results": "gaancore.cli.reproduce.collected_page",
-    "params": "gaancore.cli.params.model_sizes",
-    "doctor": "gaancore.cli.doctor.describe_machine",
+    "info": "gaancore.tasks.choose",
+    "download": "gaancore.data.download.download",
+    "convert": "gaancore.data.nodes.layouts.find.read_layout",
+    "check": "gaancore.data.check_store",
+    "synth": "gaancore.data.synthetic.ppi.write_synthetic_ppi",
+    "sample": "gaancore.tasks.choose",
+    "reproduce": "gaancore.reproduce.make.make_table",
+    "results": "gaancore.reproduce.report.collected.collected_page",
+    "params": "gaancore.reproduce.parameters.model_sizes",
+    "doctor": "gaancore.doctor.machine.describe_machine",
 }
 ARGUMENTS = {
     "train": ["--data", "x"], "evaluate": ["x"], "predict": ["x"], "explain": ["x"],
@@ -98,7 +98,6 @@ def raising(error: BaseException):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_ctrl_c_ends_every_command_with_one_line(gaancore, monkeypatch, command):
-    program.get_command(CONTEXT, command)  # imported, so that its names can be replaced
     monkeypatch.setattr(WORKS[command], raising(KeyboardInterrupt()))
     outcome = gaancore(command, *ARGUMENTS[command])
     assert (outcome.code, outcome.err) == (130, "interrupted\n")
@@ -133,8 +132,7 @@ def test_too_little_memory_has_an_exit_code_of_its_own_and_a_remedy_that_fits(
     outcome = gaancore("train", "--task", "ppi", "--data", data, *small_options(epochs=1))
     assert outcome.code == 3
     assert outcome.err == f"error: out of memory ({error}); lower --batch-size or --fanouts\n"
-    program.get_command(CONTEXT, "info")
-    monkeypatch.setattr("gaancore.cli.info.choose", raising(error))
+    monkeypatch.setattr("gaancore.tasks.choose", raising(error))
     outcome = gaancore("info", data)
     assert outcome.code == 3
     assert "--" not in outcome.err

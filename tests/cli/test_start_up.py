@@ -22,8 +22,6 @@ try:
 finally:
     print("\\n" + json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
-# commands that ask a run that is there; help of others shows choices and defaults of settings
-OF_A_RUN = ("predict", "explain", "embed", "plot", "report")
 
 
 def started(*arguments: str, **variables: str) -> tuple[int, str, set[str]]:
@@ -51,18 +49,12 @@ def test_help_version_and_mistakes_import_none_of_the_slow_libraries(arguments, 
     assert imported & (SLOW | {"rich"}) == set()
 
 
-@pytest.mark.parametrize("command", OF_A_RUN)
-def test_help_of_a_command_that_asks_a_run_imports_none_either(command):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_imports_none_either(command):
     code, said, imported = started(command, "--help")
     assert code == 0
-    assert f"gaancore {command}" in said or "Usage: " in said
+    assert "Usage: " in said
     assert imported & SLOW == set()
-
-
-def test_help_of_training_leaves_out_what_training_may_not_need():
-    code, _, imported = started("train", "--help")
-    assert code == 0
-    assert imported & (SLOW - {"numba", "scipy", "safetensors"}) == set()
 
 
 def test_completion_of_commands_imports_none_of_them():

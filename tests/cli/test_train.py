@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_run import contents, small_dataset, small_options, write_small_npz
 
-from gaancore.models.node_classifier import MODELS
+from gaancore.choices import MODELS
 from gaancore.tasks import TASKS
 
 OPTIONS = small_options()

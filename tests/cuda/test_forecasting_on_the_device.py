@@ -11,8 +11,7 @@ from small_run import contents
 from small_traffic_run import forecast_run, run_until, small_roads, started
 
 from gaancore.array import device_of, memory_of, to_numpy
-from gaancore.models.node_classifier import MODELS
-from gaancore.nn.aggregators import VARIANTS
+from gaancore.choices import MODELS, VARIANTS
 from gaancore.tasks import open_run
 from gaancore.training import pieces
 

@@ -14,7 +14,7 @@ from emulator.device import EmulatedCupy
 from small_run import GRAPHS, NODES, small_dataset
 from small_traffic_run import small_roads
 
-from gaancore.nn.aggregators import VARIANTS
+from gaancore.choices import VARIANTS
 from gaancore.tasks import task_named
 from gaancore.training.pieces import pieces
 from gaancore.training.run_folder import RunFolder

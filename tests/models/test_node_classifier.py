@@ -5,12 +5,14 @@ import pytest
 from gradcheck import check_leaves
 from hypothesis import assume, given
 from kinks import SAFE, kink_margin
+from layer_reference import with_random_biases
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import graphs, seeds
 
 from gaancore.array import to_device
+from gaancore.choices import MODELS
 from gaancore.graph import Block, CSRGraph
-from gaancore.models.node_classifier import MODELS, FeedForward, NodeClassifier
+from gaancore.models.node_classifier import FeedForward, NodeClassifier
 from gaancore.nn import AggregatorSpec
 from gaancore.ops import bce_with_logits, softmax_cross_entropy
 from gaancore.tensor import Tensor
@@ -32,15 +34,6 @@ def build(model: str, variant: str = "released", seed: int = 0, **changes):
     return NodeClassifier(IN_DIM, CLASSES, layers=layers, rng=rng, **settings)
 
 
-def in_float64(model, rng: np.random.Generator):
-    """With biases that are not 0, as after some training."""
-    model.astype("float64")
-    for name, parameter in model.named_parameters():
-        if name.endswith("bias"):
-            parameter.data += rng.standard_normal(parameter.shape) / 2
-    return model
-
-
 def whole(graph: CSRGraph) -> list[Block]:
     """Both layers over all nodes and all edges."""
     return [graph.full_block()] * 2
@@ -55,7 +48,7 @@ def features(graph: CSRGraph, rng: np.random.Generator) -> np.ndarray:
 @given(graph=graphs(max_nodes=5, max_edges=10), seed=seeds())
 def test_the_gradients_of_a_model(model, variant, graph, seed, device):
     rng = np.random.default_rng(seed)
-    network = in_float64(build(model, variant, seed), rng)
+    network = with_random_biases(build(model, variant, seed), rng)
     x = features(graph, rng)
     assume(kink_margin(lambda: network(Tensor(x), whole(graph))) > SAFE)
     network.to(device)
@@ -69,7 +62,7 @@ def test_the_gradients_of_a_model(model, variant, graph, seed, device):
 def test_the_gradients_of_a_model_in_training(model):
     rng = np.random.default_rng(0)
     graph = CSRGraph.from_edges([0, 1, 2, 2, 3], [1, 0, 1, 3, 3], 5, duplicates="keep")
-    network, blocks = in_float64(build(model), rng), whole(graph)
+    network, blocks = with_random_biases(build(model), rng), whole(graph)
     x = Tensor(features(graph, rng))
     assert kink_margin(lambda: network(x, blocks, 11)) > SAFE
     leaves = dict(network.named_parameters())
@@ -114,7 +107,7 @@ def test_a_graph_with_next_to_nothing_in_it_trains_without_nan(model, variant, e
 @given(graph=graphs(), seed=seeds())
 def test_renaming_the_nodes_renames_the_answers(model, variant, graph, seed):
     rng = np.random.default_rng(seed)
-    network = in_float64(build(model, variant, seed), rng)
+    network = with_random_biases(build(model, variant, seed), rng)
     x = features(graph, rng)
     order = rng.permutation(graph.num_nodes)
     renamed = graph.induced_subgraph(order)
@@ -130,7 +123,7 @@ def test_a_few_seeds_with_all_their_neighbours_get_what_the_whole_graph_gives_th
     model, variant, graph, seed
 ):
     rng = np.random.default_rng(seed)
-    network = in_float64(build(model, variant, seed), rng)
+    network = with_random_biases(build(model, variant, seed), rng)
     x = features(graph, rng)
     some = rng.permutation(graph.num_nodes)[: graph.num_nodes // 2]
     inner = graph.block_of(some)
@@ -151,7 +144,7 @@ def test_a_network_of_a_node_alone_ignores_the_graph():
 
 
 def test_a_network_of_a_node_alone_is_two_hidden_layers_of_relu():
-    network = in_float64(build("fnn"), np.random.default_rng(0))
+    network = with_random_biases(build("fnn"), np.random.default_rng(0))
     x = np.random.default_rng(1).standard_normal((6, IN_DIM))
     p = {name: parameter.data for name, parameter in network.named_parameters()}
     hidden = np.maximum(x @ p["embed.weight"] + p["embed.bias"], 0)
@@ -163,7 +156,7 @@ def test_a_network_of_a_node_alone_is_two_hidden_layers_of_relu():
 @EVERY_GRAPH_MODEL
 def test_the_embedding_and_the_head_are_linear_and_the_layers_lie_between(model):
     rng = np.random.default_rng(0)
-    network = in_float64(build(model), rng)
+    network = with_random_biases(build(model), rng)
     graph = CSRGraph.from_edges([0, 1, 2, 2], [1, 0, 1, 3], 4, duplicates="keep")
     x, p = features(graph, rng), {n: q.data for n, q in network.named_parameters()}
     block = graph.full_block()

@@ -7,10 +7,11 @@ from gradcheck import check_leaves
 from kinks import kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gaancore.choices import AGGREGATORS
 from gaancore.graph import CSRGraph
 from gaancore.graph.copies import GraphCopies
 from gaancore.models.traffic_forecaster import FlatForecaster, TrafficForecaster
-from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.aggregators import AggregatorSpec
 
 STEPS, SEQUENCES, NODES, CHANNELS = 3, 2, 4, 2
 HIDDEN_DIM, NUM_LAYERS = 3, 2
@@ -20,16 +21,12 @@ BOTH_VARIANTS = pytest.mark.parametrize("variant", ["paper", "released"])
 
 
 def make(variant: str, model: str = "gaan", seed: int = 0) -> TrafficForecaster:
-    """In float64, with biases that are not 0."""
     rng = np.random.default_rng(seed)
     spec = AggregatorSpec(model, variant, mean_in_gate=False, **WIDTHS)
     made = TrafficForecaster(
         CHANNELS, spec=spec, hidden_dim=HIDDEN_DIM, num_layers=NUM_LAYERS, rng=rng
     )
-    for name, parameter in made.astype("float64").named_parameters():
-        if name.endswith("bias"):
-            parameter.data += rng.standard_normal(parameter.shape) / 2
-    return made
+    return reference.with_random_biases(made, rng)
 
 
 def windows(seed: int = 0, sequences: int = SEQUENCES) -> tuple[np.ndarray, np.ndarray]:

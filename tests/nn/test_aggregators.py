@@ -10,10 +10,10 @@ from kinks import SAFE, kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import blocks, seeds
 
+from gaancore.choices import AGGREGATORS
 from gaancore.errors import SettingsError
 from gaancore.graph import Block
 from gaancore.nn import AggregatorSpec, Attention, GatedAttention, PairwiseSum, Pooling
-from gaancore.nn.aggregators import AGGREGATORS
 from gaancore.nn.gate import PaperGate, ReleasedGate
 from gaancore.tensor import Tensor
 
@@ -25,18 +25,9 @@ EVERY_KIND = pytest.mark.parametrize("kind", AGGREGATORS)
 BOTH_VARIANTS = pytest.mark.parametrize("variant", ["paper", "released"])
 
 
-def random_biases(layer, rng: np.random.Generator):
-    """In float64, with biases that are not 0, as after some training."""
-    layer.astype("float64")
-    for name, parameter in layer.named_parameters():
-        if name.endswith("bias"):
-            parameter.data += rng.standard_normal(parameter.shape) / 2
-    return layer
-
-
 def make(kind: str, variant: str, num_heads: int, rng: np.random.Generator, x_dim: int = X_DIM):
     spec = AggregatorSpec(kind, variant, num_heads=num_heads, attention_dropout=0.5, **WIDTHS)
-    return random_biases(spec.make(x_dim, Z_DIM, OUT_DIM, rng), rng)
+    return reference.with_random_biases(spec.make(x_dim, Z_DIM, OUT_DIM, rng), rng)
 
 
 def inputs(block: Block, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
@@ -98,7 +89,7 @@ def test_only_attention_has_weights_to_drop(kind):
 @given(block=blocks(), K=heads, seed=seeds())
 def test_a_gate_is_its_equation_and_lies_between_0_and_1(gate_class, variant, block, K, seed):
     rng = np.random.default_rng(seed)
-    gate = random_biases(gate_class(X_DIM, Z_DIM, GATE_DIM, K, rng), rng)
+    gate = reference.with_random_biases(gate_class(X_DIM, Z_DIM, GATE_DIM, K, rng), rng)
     x, z = inputs(block, rng)
     out = gate(x, z, block).data
     assert out.shape == (block.num_dst, K)
@@ -112,7 +103,7 @@ def test_a_gate_is_its_equation_and_lies_between_0_and_1(gate_class, variant, bl
 @given(block=blocks(max_dst=4, max_new=3), K=heads, seed=seeds())
 def test_the_gradients_of_a_gate(gate_class, block, K, seed):
     rng = np.random.default_rng(seed)
-    gate = random_biases(gate_class(X_DIM, Z_DIM, GATE_DIM, K, rng), rng)
+    gate = reference.with_random_biases(gate_class(X_DIM, Z_DIM, GATE_DIM, K, rng), rng)
     x, z = inputs(block, rng)
     assume(kink_margin(lambda: gate(x, z, block)) > SAFE)
     leaves = {**dict(gate.named_parameters()), "x": x, "z": z}

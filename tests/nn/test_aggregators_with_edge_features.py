@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from strategies import blocks, seeds
 
 from gaancore.array import to_device, to_numpy
+from gaancore.choices import AGGREGATORS
 from gaancore.errors import ShapeError
 from gaancore.graph import Block
 from gaancore.nn import AggregatorSpec, GraphGRUCell
-from gaancore.nn.aggregators import AGGREGATORS
 from gaancore.nn.side_by_side import SideBySide
 from gaancore.tensor import Tensor, no_grad
 
@@ -30,13 +30,9 @@ LOOPS = Block([0, 3, 3, 6], [4, 3, 0, 3, 3, 1], 5)  # a loop, an empty row, an e
 
 
 def make(kind: str, variant: str, num_heads: int, edge_dim: int, rng, **options):
-    """In float64, with biases that are not 0."""
     spec = AggregatorSpec(kind, variant, num_heads=num_heads, edge_dim=edge_dim, **WIDTHS)
-    layer = replace(spec, **options).make(X_DIM, Z_DIM, OUT_DIM, rng).astype("float64")
-    for name, parameter in layer.named_parameters():
-        if name.endswith("bias"):
-            parameter.data += rng.standard_normal(parameter.shape) / 2
-    return layer
+    layer = replace(spec, **options).make(X_DIM, Z_DIM, OUT_DIM, rng)
+    return reference.with_random_biases(layer, rng)
 
 
 def inputs(block: Block, edge_dim: int, rng) -> tuple[Tensor, Tensor, Tensor, Block]:

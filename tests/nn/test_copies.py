@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from gaancore.models.node_classifier import MODELS, NodeClassifier
+from gaancore.choices import MODELS
+from gaancore.models.node_classifier import NodeClassifier
 from gaancore.models.traffic_forecaster import TrafficForecaster
 from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.nn.linear import Linear

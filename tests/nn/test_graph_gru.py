@@ -9,9 +9,10 @@ from kinks import SAFE, kink_margin
 from numpy.testing import assert_allclose, assert_array_equal
 from strategies import graphs, seeds
 
+from gaancore.choices import AGGREGATORS
 from gaancore.graph import CSRGraph
 from gaancore.graph.copies import GraphCopies
-from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.nn.graph_gru import GraphGRUCell
 from gaancore.tensor import Tensor
 
@@ -22,13 +23,8 @@ BOTH_VARIANTS = pytest.mark.parametrize("variant", ["paper", "released"])
 
 
 def make(kind: str, variant: str, rng: np.random.Generator) -> GraphGRUCell:
-    """In float64, with biases that are not 0."""
     spec = AggregatorSpec(kind, variant, mean_in_gate=False, **WIDTHS)
-    cell = GraphGRUCell(IN_DIM, OUT_DIM, spec, rng).astype("float64")
-    for name, parameter in cell.named_parameters():
-        if name.endswith("bias"):
-            parameter.data += rng.standard_normal(parameter.shape) / 2
-    return cell
+    return reference.with_random_biases(GraphGRUCell(IN_DIM, OUT_DIM, spec, rng), rng)
 
 
 def inputs(num_nodes: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:

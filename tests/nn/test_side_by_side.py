@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from gaancore.choices import AGGREGATORS
 from gaancore.graph import CSRGraph
-from gaancore.nn.aggregators import AGGREGATORS, AggregatorSpec
+from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.nn.side_by_side import SideBySide
 from gaancore.tensor import Tensor
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from gaancore.choices import AUTO, NONE
 from gaancore.data.files.arrays import listed
 from gaancore.data.files.number_table import NOTHING, parse_numbers, shortened
 from gaancore.errors import DataError
@@ -18,7 +19,6 @@ MOST = float(np.finfo(np.float32).max)  # beyond it a feature is infinite
 WORDS = {**NOTHING, "true": 1.0, "false": 0.0}  # as pandas writes truth values
 BRACKETS = re.compile(r"[\[(](.*)[\])]", re.DOTALL)
 BETWEEN = re.compile(r"[,;\s]+")
-AUTO, NONE = "auto", "none"  # instead of names
 
 
 def chosen_columns(where: str, there: Sequence[str], wanted: str) -> list[str]:

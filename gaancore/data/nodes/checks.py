@@ -3,11 +3,12 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import RepeatedEdges
 from gaancore.data.nodes.features.matrix import (
     FeatureMatrix,
     forget,
@@ -17,7 +18,6 @@ from gaancore.data.nodes.features.matrix import (
 from gaancore.errors import DataError, GraphError
 from gaancore.system.mapped import forget_pages
 
-RepeatedEdges = Literal["error", "sum", "mean", "max", "first"]
 VALUES_AT_A_TIME = 16_000_000  # of features, while they are checked or copied
 BYTES_OF_WEIGHTS = 1024  # of a feature: 64 weights, their gradients and Adam's two moments
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gaancore.data.nodes.checks import RepeatedEdges, check_features
+from gaancore.choices import AS_IT_IS, Nan, Reading, RepeatedEdges, SelfLoops
+from gaancore.data.nodes.checks import check_features
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix, arrays_of, chosen_columns
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset, settle_graph
-from gaancore.data.nodes.missing import Nan, fill_missing
+from gaancore.data.nodes.missing import fill_missing
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.display import Shown
 from gaancore.errors import DataError, one_line
-from gaancore.graph import CSRGraph, SelfLoops
+from gaancore.graph import CSRGraph
 from gaancore.system.disk import checksum
 from gaancore.system.paths import user_path
 

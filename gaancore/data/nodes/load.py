@@ -4,17 +4,15 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from gaancore.data.nodes.checks import RepeatedEdges
+from gaancore.choices import AS_IT_IS, Nan, Reading, RepeatedEdges, SelfLoops, Unflagged
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.without_features import with_learned
-from gaancore.data.nodes.make import Unflagged, make_dataset, split_notes
-from gaancore.data.nodes.missing import Nan, fill_missing
+from gaancore.data.nodes.make import make_dataset, split_notes
+from gaancore.data.nodes.missing import fill_missing
 from gaancore.data.nodes.split import Shares, with_drawn_validation, with_random_split
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
-from gaancore.graph import SelfLoops
 from gaancore.system.paths import user_path
 
 

@@ -5,9 +5,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from gaancore.choices import RepeatedEdges, SelfLoops, Unflagged
 from gaancore.data.files.arrays import listed
 from gaancore.data.nodes.checks import (
-    RepeatedEdges,
     as_float32,
     beyond_float32,
     check_edge_features,
@@ -16,7 +16,7 @@ from gaancore.data.nodes.checks import (
     check_split,
     expect_one_of_each,
 )
-from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION, NodeDataset
+from gaancore.data.nodes.dataset import PARTS, TRAIN, UNFLAGGED, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.labels import (
     MEANT,
@@ -27,10 +27,7 @@ from gaancore.data.nodes.labels import (
     without_label,
 )
 from gaancore.errors import DataError, expect_choice, one_line
-from gaancore.graph import ArcList, CSRGraph, SelfLoops
-
-Unflagged = Literal["drop", "train", "context", "error"]
-PARTS = ("training", "validation", "test")
+from gaancore.graph import ArcList, CSRGraph
 
 
 @dataclass(frozen=True)

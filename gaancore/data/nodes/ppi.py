@@ -2,12 +2,9 @@
 
 import os
 
+from gaancore.choices import AS_IT_IS, Nan, Reading, SelfLoops, Unflagged
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.load import load_nodes
-from gaancore.data.nodes.make import Unflagged
-from gaancore.data.nodes.missing import Nan
-from gaancore.graph import SelfLoops
 
 
 def load_ppi(

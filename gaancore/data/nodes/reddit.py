@@ -5,13 +5,10 @@ neighbours, and tests see posts of later days.
 import os
 from dataclasses import replace
 
+from gaancore.choices import AS_IT_IS, Nan, Reading, SelfLoops, Unflagged
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.load import load_nodes
-from gaancore.data.nodes.make import Unflagged
-from gaancore.data.nodes.missing import Nan
 from gaancore.data.paper import paper_data
-from gaancore.graph import SelfLoops
 
 PAPER = paper_data("reddit")
 COUNTS = {

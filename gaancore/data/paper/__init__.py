@@ -6,7 +6,6 @@ from importlib import resources
 from typing import Any
 
 COUNTED = ("num_nodes", "num_sensors", "num_steps", "num_features", "num_classes")
-NAMES = {"ppi": "PPI", "reddit": "Reddit", "metr-la": "METR-LA"}
 
 
 @cache

@@ -2,17 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
+from gaancore.choices import WIDTHS, Missing, ScalerKind, ScalerMissing
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors
 from gaancore.errors import DataError, expect_choice
-
-Missing = Literal["zero", "nan", "interpolate"]
-ScalerKind = Literal["global", "per-sensor"]
-ScalerMissing = Literal["leave-out", "zero"]
-WIDTHS = {"time_of_day": 1, "day_of_week": 7, "coordinates": 2}
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,16 @@ def places_of(
     return np.array([coordinates[name] for name in sensor_ids]), []
 
 
+def expect_none(bad: np.ndarray, what: str, values: np.ndarray, sensor_ids: Sequence[str]) -> None:
+    """Raises DataError if any reading is `bad`; bad, values (T, N)."""
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise DataError(
+            f"{what}: {bad.sum():,}, first {values[row, column]:g} at row {row}, sensor "
+            f"{sensor_ids[column]}; correct them or leave them empty"
+        )
+
+
 def others_of(
     path: str,
     shape: tuple[int, ...],
@@ -43,13 +53,7 @@ def others_of(
                 "agree"
             )
         beyond = np.abs(values) > MOST
-        if beyond.any():
-            row, column = np.argwhere(beyond)[0]
-            raise DataError(
-                f"{path}: inputs: {name} beyond {MOST:g}: {beyond.sum():,}, first "
-                f"{values[row, column]} at row {row}, sensor {sensor_ids[column]}; correct them or "
-                "leave them empty"
-            )
+        expect_none(beyond, f"{path}: inputs: {name} beyond {MOST:g}", values, sensor_ids)
     stacked = np.stack(list(others.values()), axis=2).astype(np.float32)
     missing = np.isnan(stacked).mean()
     return stacked, [f"inputs: {', '.join(others)} beside the readings, {missing:.2%} missing"]

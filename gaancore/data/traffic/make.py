@@ -7,14 +7,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from gaancore.choices import GraphKind, SelfLoops
 from gaancore.data.files.ids import are_positions
-from gaancore.data.traffic.beside import MOST, others_of, places_of
+from gaancore.data.traffic.beside import MOST, expect_none, others_of, places_of
 from gaancore.data.traffic.dataset import TrafficDataset, Windows, count_sensors, part_of_day
 from gaancore.data.traffic.steps import check_times
 from gaancore.errors import DataError, expect_choice, one_line
-from gaancore.graph import CSRGraph, SelfLoops
+from gaancore.graph import CSRGraph
 
-GraphKind = Literal["undirected", "directed"]
 OWN_DIRECTION = "own direction"  # 1 where a road is driven so, 0 where only the other way
 DENSE = 0.25  # METR-LA's graph joins 6 % of all pairs
 
@@ -198,22 +198,9 @@ def _check_speeds(
             missing |= speeds == np.float32(null_value)
     speeds[missing] = 0
     valid = ~missing
-    infinite = ~np.isfinite(speeds)
-    if infinite.any():
-        row, column = np.argwhere(infinite)[0]
-        raise DataError(
-            f"{raw.path}: speeds that are not finite: {infinite.sum():,}, first "
-            f"{raw.speeds[row, column]} at row {row}, sensor {sensor_ids[column]}; correct them "
-            "or leave them empty"
-        )
-    beyond = np.abs(speeds) > MOST
-    if beyond.any():
-        row, column = np.argwhere(beyond)[0]
-        raise DataError(
-            f"{raw.path}: speeds beyond {MOST:g}: {beyond.sum():,}, first "
-            f"{speeds[row, column]:g} at row {row}, sensor {sensor_ids[column]}; correct them or "
-            "leave them empty"
-        )
+    infinite, beyond = ~np.isfinite(speeds), np.abs(speeds) > MOST
+    expect_none(infinite, f"{raw.path}: speeds that are not finite", raw.speeds, sensor_ids)
+    expect_none(beyond, f"{raw.path}: speeds beyond {MOST:g}", speeds, sensor_ids)
     notes = []
     if not valid.all():
         mark = "empty" if null_value is None else f"{null_value:g} or empty"

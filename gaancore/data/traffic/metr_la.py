@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import GraphKind, RoadChoices, SelfLoops
 from gaancore.data.files.arrays import read_csv_rows
 from gaancore.data.files.ids import are_positions, plain_ids
 from gaancore.data.files.separator import plain_separator
@@ -25,11 +26,10 @@ from gaancore.data.traffic.layouts.road_matrix import (
     read_adjacency_pickle,
 )
 from gaancore.data.traffic.layouts.speeds import read_speeds_csv, read_speeds_npy, read_speeds_npz
-from gaancore.data.traffic.make import GraphKind, RawTraffic, RoadGraph, make_traffic
-from gaancore.data.traffic.roads import RoadChoices, no_arcs, roads_of_places
+from gaancore.data.traffic.make import RawTraffic, RoadGraph, make_traffic
+from gaancore.data.traffic.roads import no_arcs, roads_of_places
 from gaancore.data.traffic.steps import USUAL_STEP, times_from
 from gaancore.errors import DataError
-from gaancore.graph import SelfLoops
 from gaancore.system.disk import expect_file
 from gaancore.system.paths import user_path
 

@@ -4,77 +4,22 @@ Whichever it is, the weights only choose the arcs: the network learns its own.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 
+from gaancore.choices import GraphKind, RoadChoices, SelfLoops
 from gaancore.data.files.ids import are_positions
 from gaancore.data.traffic.dataset import TrafficDataset, count_sensors
-from gaancore.data.traffic.make import GraphKind, RoadGraph, prepare_graph
-from gaancore.errors import DataError, SettingsError, expect_choice
-from gaancore.graph import CSRGraph, SelfLoops
+from gaancore.data.traffic.make import RoadGraph, prepare_graph
+from gaancore.errors import DataError
+from gaancore.graph import CSRGraph
 
-GraphFrom = Literal["file", "knn", "radius", "correlation", "none"]
-Kernel = Literal["dcrnn", "stgcn", "none"]
 EARTH_KM = 6371.0088  # mean radius
 ROWS_AT_A_TIME = 256
-THRESHOLDS = {"dcrnn": 0.1, "stgcn": 0.5, "none": 0.0}
-STGCN_SIGMA = 10_000 * 0.1**0.5  # metres: exp(-(d / 10000)^2 / 0.1)
 EXACT = 2**53  # whole numbers up to it are exact in float64
 PARTS = 1000  # of a standard deviation, to which a correlation rounds its readings
-
-
-@dataclass(frozen=True)
-class RoadChoices:
-    """How arcs are chosen.
-
-    graph_from : `file`, the file of the graph; `knn` or `radius`, the places of the sensors;
-                 `correlation`, the readings; `none`, no arcs.
-    neighbours : of each sensor, for `knn` and `correlation`. radius: in kilometres.
-    kernel     : weights of lengths, see `road_weights`. sigma, threshold: 0 for the kernel's own.
-    max_pairs  : share of all pairs of sensors above which a graph that was made here is refused.
-    Raises SettingsError for a choice that cannot be.
-
-    >>> from gaancore.data import RoadChoices
-    >>> RoadChoices(kernel="stgcn").least_weight
-    0.5
-    """
-
-    graph_from: GraphFrom = "file"
-    neighbours: int = 8
-    radius: float = 2.0
-    kernel: Kernel = "dcrnn"
-    sigma: float = 0.0
-    threshold: float = 0.0
-    max_pairs: float = 0.25
-
-    def __post_init__(self) -> None:
-        expect_choice("graph_from", self.graph_from, get_args(GraphFrom))
-        expect_choice("kernel", self.kernel, get_args(Kernel))
-        if self.neighbours < 1:
-            raise SettingsError(f"neighbours: expected 1 or more, got {self.neighbours}")
-        if not 0 < self.radius < np.inf:
-            raise SettingsError(f"radius: expected kilometres above 0, got {self.radius}")
-        if not 0 <= self.sigma < np.inf:
-            raise SettingsError(f"sigma: expected a length above 0, or 0, got {self.sigma}")
-        for name in ("threshold", "max_pairs"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise SettingsError(f"{name}: expected 0 to 1, got {getattr(self, name)}")
-
-    @property
-    def least_weight(self) -> float:
-        """Of an arc."""
-        return self.threshold or THRESHOLDS[self.kernel]
-
-    def width(self, lengths: np.ndarray) -> float:
-        """s of the kernel, in the unit of `lengths`; 0 where every weight is 1."""
-        if self.kernel == "none":
-            return 0.0
-        if self.sigma or self.kernel == "stgcn":
-            return self.sigma or STGCN_SIGMA
-        return float(lengths.std()) if lengths.size else 0.0
 
 
 def road_weights(lengths: np.ndarray, choices: RoadChoices | None = None) -> np.ndarray:

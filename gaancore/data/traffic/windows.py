@@ -1,13 +1,13 @@
 """Cutting a series into windows, and the windows into training, validation and test."""
 
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
+from gaancore.choices import WindowSplit
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.errors import DataError, SettingsError, expect_choice
 
-WindowSplit = Literal["windows", "rows"]
 PARTS = ("training", "validation", "test")
 
 

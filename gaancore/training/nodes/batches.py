@@ -27,6 +27,7 @@ from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
 from gaancore.training.step import Step
 
+RISING = 30  # epochs until consistency has its whole weight: first outputs are no teachers
 SHARE = 0.5  # of the free memory that features may take; the model and its tape need the rest
 
 
@@ -37,6 +38,9 @@ class Batch:
     x (num_src of the outermost block, F) float32, dense or sparse, or the rows of its nodes in
     `table`, which has the features of all on the device; labels as in a dataset, a row for each
     seed. dropout_seed is that of this share. Without seeds there are no parts.
+
+    consistency : the weight of consistency_loss in this share; with it, the last block has also the
+                  nodes without a label to learn from, behind the seeds.
     """
 
     seeds: np.ndarray
@@ -45,6 +49,7 @@ class Batch:
     labels: Array
     dropout_seed: int
     table: Array | None = None
+    consistency: float = 0.0
 
     def inputs(self) -> Array:
         """(num_src of the outermost block, F), on the device."""
@@ -55,7 +60,7 @@ class Batch:
 
     @property
     def parts(self) -> Sequence[None]:
-        return (WHOLE,) if self.seeds.size else ()
+        return (WHOLE,) if self.seeds.size or self.consistency else ()
 
     @property
     def edges(self) -> int:
@@ -95,7 +100,7 @@ class Batches:
     Graphs are those that the files name, else the connected components.
 
     A step is cut into `shares`, runs of its seeds; each draws neighbours and dropout of its own,
-    by the number of the share.
+    by the number of the share. With `consistency`, the other nodes of the view are cut likewise.
     Raises DataError for whole graphs if an edge leads from one to another.
     """
 
@@ -116,6 +121,8 @@ class Batches:
         self.fanouts = settings.fanouts[:num_layers]
         self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
         self.nodes = view.nodes(TRAIN)
+        others = np.flatnonzero(view.split != TRAIN)  # without a label to learn from
+        self.others = others if settings.consistency else others[:0]
         self.size = settings.batch_size or max(1, self.nodes.size)
         self._whole: dict[int, list[Block]] = {}
         self._order = (-1, np.zeros(0, np.int64))
@@ -141,23 +148,34 @@ class Batches:
         """
         epoch, step = divmod(number, self.steps_per_epoch)
         seeds = self.seeds(epoch, step)
-        shares = zip(self.shares.own, self.shares.cut(seeds.size), strict=True)
+        cuts = (self.shares.cut(nodes.size) for nodes in (seeds, self.others))
+        shares = zip(self.shares.own, *cuts, strict=True)
         if self.shares.count == 1:  # its key is that of the step alone
-            return Step([self._batch(seeds, epoch, step) for _ in shares], seeds.size)
-        batches = [self._batch(seeds[part], epoch, step, share) for share, part in shares]
-        return Step(batches, seeds.size)
+            return Step([self._batch(seeds, self.others, epoch, step) for _ in shares], seeds.size)
+        return Step(
+            [
+                self._batch(seeds[part], self.others[more], epoch, step, share)
+                for share, part, more in shares
+            ],
+            seeds.size,
+        )
 
-    def _batch(self, seeds: np.ndarray, *key: int) -> Batch:
-        """What is to be learned from `seeds`; key: epoch, step, and share if there are several."""
-        blocks = self.blocks(seeds, *key) if seeds.size else []
+    def _batch(self, seeds: np.ndarray, others: np.ndarray, *key: int) -> Batch:
+        """What is to be learned from `seeds`, and from `others` without their labels; key: epoch,
+        step, and share if there are several.
+        """
+        nodes = np.concatenate([seeds, others]) if others.size else seeds
+        blocks = self.blocks(nodes, *key) if nodes.size else []
         for block in blocks:
             _ = block.transpose  # the gradient will ask for it
-        rows = blocks[0].src_ids if blocks else seeds
+        rows = blocks[0].src_ids if blocks else nodes
         x = self.features[rows] if self.table is None else rows
         if isinstance(x, CSRMatrix):
             _ = x.transpose
         dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
-        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table)
+        rising = self.settings.consistency * min(1.0, (key[0] + 1) / RISING)
+        weight = rising * others.size / max(1, self.others.size)
+        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table, weight)
 
     def blocks(self, seeds: np.ndarray, epoch: int, step: int, *share: int) -> list[Block]:
         """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
@@ -179,8 +197,9 @@ class Batches:
             return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
         first = int(seeds[0])
         if first not in self._whole:  # nothing is drawn
-            if self.nodes.size == self.graph.num_nodes and self.shares.count == 1:  # closed under
-                self._whole[first] = [self.graph.block_of(seeds)] * len(self.fanouts)  # neighbours
+            seen = self.nodes.size + self.others.size
+            if seen == self.graph.num_nodes and self.shares.count == 1:  # closed under neighbours
+                self._whole[first] = [self.graph.block_of(seeds)] * len(self.fanouts)
             else:
                 self._whole[first] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
         return self._whole[first]

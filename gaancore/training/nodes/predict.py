@@ -1,7 +1,8 @@
 """Outputs of a finished run for the nodes of any graph with the same features."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from gaancore.data.nodes.layouts.without_features import one_hot
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.parallel import ALONE, Shares, Team
+from gaancore.progress import told
+from gaancore.system.mapped import room_for
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.training.nodes.build import Model, build_model
-from gaancore.training.nodes.inference import infer, infer_hidden
+from gaancore.training.nodes.inference import ROWS_AT_A_TIME, infer, infer_hidden
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder
@@ -122,12 +125,7 @@ class Classifier:
                 f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
                 f"here are {inputs.features.shape[1]:,}"
             )
-        for own, given in zip(self.feature_names or (), inputs.feature_names or (), strict=False):
-            if own != given:
-                raise DataError(
-                    f"{inputs.path}: features: {given!r} stands where the run was trained on "
-                    f"{own!r}; give the features the names and the order that they had then"
-                )
+        _expect_names(f"{inputs.path}: features", self.feature_names, inputs.feature_names)
         by_row = self.settings.by_row
         return Features(inputs.features, self.mean, self.scale, by_row=by_row)
 
@@ -144,12 +142,7 @@ class Classifier:
                 f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
                 f"edge, here are {graph.edge_dim:,}"
             )
-        for own, given in zip(self.edge_names or (), inputs.edge_names or (), strict=False):
-            if own != given:
-                raise DataError(
-                    f"{inputs.path}: edges: {given!r} stands where the run was trained on "
-                    f"{own!r}; give the features the names and the order that they had then"
-                )
+        _expect_names(f"{inputs.path}: edges", self.edge_names, inputs.edge_names)
         return standardised_edges(graph, self.edges)
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
@@ -157,7 +150,19 @@ class Classifier:
         classes of a node. (N, C) as `logits`.
         """
         special = scipy.special
-        return special.expit(logits) if self.multi_label else special.softmax(logits, axis=1)
+        softmax = special.expit if self.multi_label else partial(special.softmax, axis=1)
+        return by_rows(softmax, logits, logits.shape, logits.dtype)
+
+
+def by_rows(
+    make: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, shape: tuple[int, ...], dtype: Any
+) -> np.ndarray:
+    """make(rows), whose rows do not depend on each other, some at a time; see `room_for`."""
+    out = room_for(shape, dtype)
+    for start in told("what is predicted", range(0, len(rows), ROWS_AT_A_TIME)):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        out[part] = make(rows[part])
+    return np.asarray(out)
 
 
 def load_classifier(
@@ -209,3 +214,13 @@ def _names(found: list[str] | None, count: int) -> tuple[str, ...] | None:
     if len(found) != count:
         raise ValueError(f"its settings have {len(found)} names for {count}")
     return tuple(map(str, found))
+
+
+def _expect_names(where: str, own: tuple[str, ...] | None, given: tuple[str, ...] | None) -> None:
+    """Raises DataError unless features have the names of those trained on, where both have any."""
+    for name, other in zip(own or (), given or (), strict=False):
+        if name != other:
+            raise DataError(
+                f"{where}: {other!r} stands where the run was trained on {name!r}; give the "
+                "features the names and the order that they had then"
+            )

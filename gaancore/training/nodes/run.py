@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gaancore.array import resolve_device
-from gaancore.data.files.columns import AUTO, NONE
+from gaancore.choices import AUTO, NONE
 from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.data.nodes.features.standardised import feature_statistics
@@ -14,15 +14,17 @@ from gaancore.data.nodes.inputs import identity_of, inputs_of
 from gaancore.errors import DataError, SettingsError
 from gaancore.models.node_classifier import given
 from gaancore.nn.observe import observing
+from gaancore.ops import concat_rows, first_rows, split_rows
 from gaancore.optim import PlateauSchedule
 from gaancore.parallel import ALONE, Shares, Team
+from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
 from gaancore.training.nodes import words
 from gaancore.training.nodes.batches import Batch, Batches, table_on
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
-from gaancore.training.nodes.loss import NodeLoss
+from gaancore.training.nodes.loss import NodeLoss, consistency_loss
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.prefetch import Fetch, made_ahead
@@ -57,19 +59,8 @@ class ClassifierRun(Run):
         team: Team = ALONE,
     ) -> None:
         s = settings
-        if dataset.multi_label != s.multi_label:
-            several, one = "several labels per node", "one class per node"
-            wanted, got = (several, one) if s.multi_label else (one, several)
-            raise SettingsError(f"task {s.task}: expected {wanted}, got {got}")
-        for number, split in enumerate(NEEDED):
-            if not dataset.nodes(number).size:
-                where = dataset.path or "data"
-                raise DataError(
-                    f"{where}: no {split} nodes; mark some, to learn from and to choose by"
-                )
+        _expect_fitting(s, dataset)
         device = resolve_device(device)
-        if dataset.learned:
-            _expect_learnable(s)
         self.dataset = dataset
         self.prefetch = made_ahead(prefetch, device)
         statistics = feature_statistics(dataset, s.normalize)
@@ -101,6 +92,8 @@ class ClassifierRun(Run):
         self.notes = words.seen_in_training(s.transductive)
         self.notes += words.not_centred(self.data_facts, s.normalize)
         self.notes += (told,) if told else ()
+        if s.consistency and not self.batches.others.size:
+            self.notes += (words.NO_OTHERS,)
         if edges is None and dataset.graph.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
@@ -109,12 +102,23 @@ class ClassifierRun(Run):
         return Fetch(self.batches.step, step, depth=self.prefetch, device=self.device)
 
     def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
-        return model(given(batch.inputs()), batch.blocks, batch.dropout_seed)
+        x, seed = given(batch.inputs()), batch.dropout_seed
+        if not batch.consistency:
+            return model(x, batch.blocks, seed)
+        seeds = (derive_seed(seed, "consistency", number) for number in range(2))
+        return concat_rows(*(model(x, batch.blocks, seed) for seed in seeds))
 
     def loss(self, outputs: Tensor, batch: Batch, part: None, count: int) -> Tensor:
-        mean = self.loss_of(outputs, batch.labels)
-        share = batch.seeds.size / count
-        return mean if share == 1 else mean * share
+        share, labelled = batch.seeds.size / count, batch.seeds.size
+        if not batch.consistency:
+            mean = self.loss_of(outputs, batch.labels)
+            return mean if share == 1 else mean * share
+        twice = split_rows(outputs, count=2)
+        loss = consistency_loss(*twice, first=labelled) * batch.consistency
+        if labelled:
+            learned = [self.loss_of(first_rows(y, count=labelled), batch.labels) for y in twice]
+            loss = loss + (learned[0] + learned[1]) * (share / 2)
+        return loss
 
     def rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""
@@ -163,6 +167,20 @@ class ClassifierRun(Run):
                 f"given, {self.settings.epochs}; train a new run to that length"
             )
         super().set_epochs(epochs)
+
+
+def _expect_fitting(s: NodeSettings, dataset: NodeDataset) -> None:
+    """Raises SettingsError or DataError unless a run with these settings can learn these data."""
+    if dataset.multi_label != s.multi_label:
+        several, one = "several labels per node", "one class per node"
+        wanted, got = (several, one) if s.multi_label else (one, several)
+        raise SettingsError(f"task {s.task}: expected {wanted}, got {got}")
+    for number, split in enumerate(NEEDED):
+        if not dataset.nodes(number).size:
+            where = dataset.path or "data"
+            raise DataError(f"{where}: no {split} nodes; mark some, to learn from and to choose by")
+    if dataset.learned:
+        _expect_learnable(s)
 
 
 def _expect_learnable(s: NodeSettings) -> None:

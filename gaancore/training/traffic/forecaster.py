@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from gaancore.array import Array, resolve_device, to_device, to_numpy
-from gaancore.data.files.columns import AUTO, NONE, chosen_columns
-from gaancore.data.traffic.batches import Missing, Scaler, TrafficBatch, WindowBatches
+from gaancore.choices import AUTO, NONE, Missing
+from gaancore.data.files.columns import chosen_columns
+from gaancore.data.traffic.batches import Scaler, TrafficBatch, WindowBatches
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from gaancore.data.traffic.batches import Missing
+from gaancore.choices import LatestMissing, Missing
 from gaancore.data.traffic.dataset import TrafficDataset, count_sensors
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.training.run_folder import REMEDY
 from gaancore.training.same_data import minutes, not_compared
 
-LatestMissing = Literal["refuse", "mean", "interpolate", "keep"]
 LEAST_READ = 0.5  # of the window of a sensor; below it the forecast would rest on what stands in
 
 # What stands in for a reading that is missing; None: what did so in training

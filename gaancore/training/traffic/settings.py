@@ -4,12 +4,21 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
-from gaancore.data import GraphKind, Missing, ScalerKind, SelfLoops, WindowSplit
-from gaancore.data.traffic.batches import WIDTHS, ScalerMissing
-from gaancore.data.traffic.roads import GraphFrom, Kernel, RoadChoices
+from gaancore.choices import (
+    MODELS,
+    VARIANTS,
+    WIDTHS,
+    GraphFrom,
+    GraphKind,
+    Kernel,
+    Missing,
+    RoadChoices,
+    ScalerKind,
+    ScalerMissing,
+    SelfLoops,
+    WindowSplit,
+)
 from gaancore.errors import SettingsError, expect_choice
-from gaancore.models.node_classifier import MODELS
-from gaancore.nn.aggregators import VARIANTS
 from gaancore.training.choices import expect_at_least, expect_choices, expect_rates
 
 

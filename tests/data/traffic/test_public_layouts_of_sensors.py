@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from small_traffic import ARCS, IDS, UNDIRECTED, arcs_of, matrix, speeds_of, times_of, write_csv
 
+from gaancore.choices import RoadChoices
 from gaancore.data import load_metr_la, split_windows, synthetic_traffic
 from gaancore.data.traffic.layouts.long_table import is_long_table, read_long_table
-from gaancore.data.traffic.roads import RoadChoices
 from gaancore.errors import DataError
 
 SPEEDS = speeds_of(40)

@@ -10,9 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 from small_traffic import ARCS, IDS, arcs_of, matrix, write_pickle
 
+from gaancore.choices import RoadChoices
 from gaancore.data.traffic.layouts.road_edges import read_road_edges
 from gaancore.data.traffic.layouts.road_matrix import read_adjacency_csv, read_adjacency_pickle
-from gaancore.data.traffic.roads import RoadChoices, road_weights
+from gaancore.data.traffic.roads import road_weights
 from gaancore.errors import DataError
 
 LOOPS = {(n, n) for n in range(4)}

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from small_traffic import IDS, arcs_of, small_traffic, speeds_of, times_of
 
+from gaancore.choices import RoadChoices
 from gaancore.data import load_metr_la
 from gaancore.data.traffic.roads import (
-    RoadChoices,
     haversine,
     most_correlated,
     nearest_places,

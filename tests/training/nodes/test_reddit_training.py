@@ -15,12 +15,12 @@ from small_reddit import (
 )
 from small_run import contents, small_dataset, small_settings
 
+from gaancore.choices import MODELS
 from gaancore.data import TEST, VALIDATION, Features, feature_statistics, open_store
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.store.convert import write_store
 from gaancore.errors import SettingsError
 from gaancore.graph import CSRGraph, sample_blocks
-from gaancore.models.node_classifier import MODELS
 from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor
 from gaancore.training.nodes import inference

@@ -5,9 +5,9 @@ import pytest
 from small_run import contents, small_arrays, small_dataset, small_run
 from threadpoolctl import threadpool_limits
 
+from gaancore.choices import MODELS
 from gaancore.data import TRAIN, synthetic_ppi
 from gaancore.errors import SettingsError
-from gaancore.models.node_classifier import MODELS
 from gaancore.system import threads
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder

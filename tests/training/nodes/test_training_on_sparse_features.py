@@ -10,8 +10,10 @@ from scipy import sparse
 import gaancore
 from gaancore.data import NodeDataset
 from gaancore.data.nodes.inputs import inputs_of
+from gaancore.errors import SettingsError
 from gaancore.report.one_node import features
 from gaancore.system import threads
+from gaancore.tasks.begin import resume
 from gaancore.trained.nodes import NodeRun
 
 N, F = 60, 50
@@ -90,6 +92,27 @@ def test_a_run_on_dense_features_answers_for_sparse_ones(tmp_path):
     run = trained(tmp_path / "run", np.ndarray, normalize="standard")
     kept, dense = data(sparse.csr_array, seed=1), data(np.ndarray, seed=1)
     assert run.predict_proba(kept).tobytes() == run.predict_proba(dense).tobytes()
+
+
+def test_an_older_run_of_the_same_files_is_told_why_and_what_to_do(tmp_path):
+    """gaancore 0.1 read sparse features as dense: the checksum is another, the data are not."""
+    run = trained(tmp_path / "run", np.ndarray)
+    kept = data(sparse.csr_array)
+    for ask in (lambda: resume(run.path, kept), lambda: run.own_data(kept)):
+        with pytest.raises(SettingsError) as refusal:
+            ask()
+        assert str(refusal.value) == (
+            f"{run.path}: the features are sparse here and were dense when the run began, so it "
+            "cannot be told whether the data has changed; train a new run, or name the data (data) "
+            "to predict or score them as new ones"
+        )
+    np.testing.assert_allclose(run.predict_proba(kept), run.predict_proba(), rtol=1e-5)
+    scored = run.evaluate(["test"], data=kept)
+    assert scored["test"]["micro_f1"] == run.record["test"]["micro_f1"]
+    assert "the features are sparse here and were dense" in " ".join(scored.notes)
+    other = data(sparse.csr_array, seed=1)  # with other arcs
+    with pytest.raises(SettingsError, match="the data has changed since the run began"):
+        run.own_data(other)
 
 
 def test_what_is_not_centred_is_said_and_recorded(run):

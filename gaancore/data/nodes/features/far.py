@@ -5,6 +5,7 @@ from scipy import sparse
 
 from gaancore.data.nodes.features.matrix import FeatureMatrix, dense_part, forget
 from gaancore.data.nodes.features.standardised import ROWS_AT_A_TIME
+from gaancore.progress import told
 
 # At most 1 / FAR^2 of any training set lies beyond FAR deviations of its mean (Chebyshev).
 FAR, NARROW, SHOWN = 5.0, 0.05, 3
@@ -38,7 +39,7 @@ def far_from_training(
     step = ROWS_AT_A_TIME
     if sparse.issparse(features):
         step = max(1, DENSE_AT_A_TIME // mean.size)
-    for start in range(0, count, step):
+    for start in told("comparing features with those of training", range(0, count, step)):
         part = dense_part(features, slice(start, start + step)).astype(np.float64)
         part = (part - mean) / scale
         forget(features)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import listed, read_npy
 from gaancore.data.files.node_link import read_node_link
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.layouts.class_map import read_class_map
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.system.disk import read_json

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import listed
 from gaancore.data.files.matlab.reader import read_matlab_file
 from gaancore.data.nodes.checks import dense_rows, feature_rows, naming_file
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import Reading
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
-from gaancore.data.nodes.layouts.reading import Reading
 from gaancore.errors import DataError
 
 PARTS = {"train": TRAIN, "val": VALIDATION, "valid": VALIDATION, "test": TEST}

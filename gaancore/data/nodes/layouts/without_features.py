@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import MadeFeatures
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix
-from gaancore.data.nodes.layouts.reading import MadeFeatures
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import RepeatedEdges
 from gaancore.data.nodes.checks import (
-    RepeatedEdges,
     as_float32,
     beyond_float32,
     check_edge_features,

@@ -4,11 +4,11 @@ import os
 
 import numpy as np
 
-from gaancore.data.nodes.checks import RepeatedEdges, check_graph_ids, expect_features
+from gaancore.choices import RepeatedEdges, Unflagged
+from gaancore.data.nodes.checks import check_graph_ids, expect_features
 from gaancore.data.nodes.labels import Labels
 from gaancore.data.nodes.make import (
     RawDataset,
-    Unflagged,
     graph_notes,
     kept_nodes,
     settle_targets,

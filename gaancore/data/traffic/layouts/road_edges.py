@@ -2,9 +2,11 @@
 
 import itertools
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from gaancore.choices import RoadChoices
 from gaancore.data.files.arrays import read_csv_rows
 from gaancore.data.files.decimal_commas import DecimalCommas
 from gaancore.data.files.ids import plain_ids
@@ -20,12 +22,13 @@ from gaancore.data.files.number_table import shortened
 from gaancore.data.files.separator import plain_separator
 from gaancore.data.traffic.dataset import count_sensors
 from gaancore.data.traffic.make import RoadGraph
-from gaancore.data.traffic.roads import RoadChoices, road_weights
+from gaancore.data.traffic.roads import road_weights
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 
 LENGTH_NAMES = ("cost", "distance", "length")
 BARE = ("from", "to", "distance")  # the columns of a list of distances without a header
+Road = tuple[str, str]  # from, to
 LONGEST = 1e12  # no road is, in any unit; squares of far longer ones would overflow
 
 
@@ -47,6 +50,45 @@ def read_road_edges(
     Raises DataError naming the line: no number, a negative length, one road with two lengths.
     """
     choices = choices or RoadChoices()
+    listed = _list_roads(path, ids or among)
+    sensors = ids or listed.sensors
+    row_of = {name: place for place, name in enumerate(sensors)}
+    kept, attr, notes = list(listed.lengths), None, list(listed.notes)
+    chosen = listed.has_lengths and choices.kernel != "none"
+    if listed.has_lengths:
+        lengths = np.array(list(listed.lengths.values()))
+        weights = road_weights(lengths, choices)
+        near = weights > 0
+        attr = np.column_stack([lengths, weights])[near]
+        if chosen:
+            kept = [road for road, is_near in zip(kept, near, strict=True) if is_near]
+            notes += _notes_of_near(path, list(listed.lengths), kept, choices)
+    pairs = np.array([(row_of[a], row_of[b]) for a, b in kept], np.int64).reshape(-1, 2)
+    graph = CSRGraph.from_edges(
+        pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge", edge_attr=attr
+    )
+    return RoadGraph(
+        str(path),
+        graph,
+        sensors,
+        tuple(notes),
+        in_order=ids is not None,
+        max_pairs=choices.max_pairs if chosen else None,
+        edge_names=() if attr is None else ("distance", "weight"),
+    )
+
+
+class _Roads(NamedTuple):
+    """What a file lists: its roads with their lengths (0 where it has none) and its sensors."""
+
+    lengths: dict[Road, float]
+    sensors: tuple[str, ...]
+    has_lengths: bool
+    notes: tuple[str, ...]
+
+
+def _list_roads(path: Path, wanted: tuple[str, ...] | None) -> _Roads:
+    """The roads between sensors that are wanted; None: all. Raises DataError, see above."""
     table = _open(path)
     src_at, dst_at = table.keys
     length_at = table.place_of(LENGTH_NAMES)
@@ -56,10 +98,9 @@ def read_road_edges(
         lines.append(line)
         cells += [row[src_at], row[dst_at], "0" if length_at is None else row[length_at]]
     ends = plain_ids([name for place, name in enumerate(cells) if place % 3 < 2])
-    wanted = ids or among
     known = None if wanted is None else set(wanted)
     named: dict[str, None] = {}
-    roads: dict[tuple[str, str], float] = {}
+    roads: dict[Road, float] = {}
     left_out = 0
     for place, line in enumerate(lines):
         road = ends[2 * place], ends[2 * place + 1]
@@ -80,44 +121,28 @@ def read_road_edges(
             f"{path}: none of its roads names a sensor of those wanted ({', '.join(wanted[:3])}, "
             f"...); the first is {ends[0]} -> {ends[1]}; write the roads with the sensors' ids"
         )
-    sensors = ids or tuple(named)
-    row_of = {name: place for place, name in enumerate(sensors)}
-    kept, attr = list(roads), None
     notes = [f"graph: edges {path.name}", *table.notes, *commas.notes()]
     if left_out:
         notes.append(f"graph: {left_out:,} edges to other sensors left out")
-    lengths = np.array(list(roads.values()))
-    made = length_at is not None and choices.kernel != "none"
-    if length_at is not None:
-        weights = road_weights(lengths, choices)
-        near = weights > 0
-        attr = np.column_stack([lengths, weights])[near]
-    if made:
-        kept = [road for road, is_near in zip(roads, near, strict=True) if is_near]
-        none = "" if kept else "warning: "
+    return _Roads(roads, tuple(named), length_at is not None, tuple(notes))
+
+
+def _notes_of_near(
+    path: Path, roads: list[Road], kept: list[Road], choices: RoadChoices
+) -> list[str]:
+    """What to say of roads of which only the near ones are kept."""
+    none = "" if kept else "warning: "
+    notes = [
+        f"{none}graph: {len(kept):,} of {len(roads):,} roads are near "
+        f"(weight >= {choices.least_weight:g})"
+    ]
+    alone = {end for road in roads for end in road} - {end for road in kept for end in road}
+    if alone and kept:
         notes.append(
-            f"{none}graph: {len(kept):,} of {len(roads):,} roads are near "
-            f"(weight >= {choices.least_weight:g})"
+            f"warning: graph: {count_sensors(sorted(alone))} with roads in {path.name}, none of "
+            "them near; to keep every road, choose none (kernel)"
         )
-        alone = {end for road in roads for end in road} - {end for road in kept for end in road}
-        if alone and kept:
-            notes.append(
-                f"warning: graph: {count_sensors(sorted(alone))} with roads in {path.name}, none "
-                "of them near; to keep every road, choose none (kernel)"
-            )
-    pairs = np.array([(row_of[a], row_of[b]) for a, b in kept], np.int64).reshape(-1, 2)
-    graph = CSRGraph.from_edges(
-        pairs[:, 0], pairs[:, 1], len(sensors), duplicates="merge", edge_attr=attr
-    )
-    return RoadGraph(
-        str(path),
-        graph,
-        sensors,
-        tuple(notes),
-        in_order=ids is not None,
-        max_pairs=choices.max_pairs if made else None,
-        edge_names=() if attr is None else ("distance", "weight"),
-    )
+    return notes
 
 
 def named_sensors(path: Path) -> tuple[str, ...]:

@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import RoadChoices
 from gaancore.data.files.arrays import listed_names, npz_names, read_npy, read_npz, refusing_damage
 from gaancore.data.files.ids import WHOLE, id_texts, number_text, plain_ids
 from gaancore.data.files.number_table import read_number_table
 from gaancore.data.files.plain_pickle import read_plain_pickle
 from gaancore.data.traffic.make import RoadGraph
-from gaancore.data.traffic.roads import RoadChoices, road_weights
+from gaancore.data.traffic.roads import road_weights
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import listed, npz_names, read_npz
 from gaancore.data.nodes.checks import feature_rows, naming_file
 from gaancore.data.nodes.labels import label_array
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import open_text
 from gaancore.data.files.ids import text_array
 from gaancore.data.files.number_table import parse_numbers
 from gaancore.data.nodes.labels import code_classes
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.joined_edges import join_edges
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import open_text
 from gaancore.data.files.plain_pickle import read_plain_pickle
 from gaancore.data.nodes.checks import dense_rows, feature_rows, naming_file
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.features.matrix import FeatureMatrix
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import ArcList

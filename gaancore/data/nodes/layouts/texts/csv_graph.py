@@ -19,12 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import listed
 from gaancore.data.files.columns import chosen_columns, columns_of_edges
-from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import END_NAMES, open_named_table
 from gaancore.data.nodes.layouts.citations.content import ends_of
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.texts.csv_nodes import read_csv_nodes
 from gaancore.data.nodes.layouts.texts.edge_list import EdgeLines, bare, edge_lists
 from gaancore.data.nodes.layouts.texts.joined_edges import join_edges
@@ -44,20 +43,13 @@ def read_csv_graph(folder: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     nodes = read_csv_nodes(nodes_file, reading)
     read = _read_edges if _is_table(edges_file) else _read_list
     arcs, edge_names, notes = read(edges_file, nodes.rows, reading)
-    return RawDataset(
-        path=str(folder),
-        graph=arcs,
-        features=nodes.features,
-        labels=nodes.labels,
-        split=nodes.split,
-        node_ids=text_array(str(nodes_file), list(nodes.rows)),
-        sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(nodes_file)),
-        graph_ids=nodes.graph_ids,
-        class_names=nodes.class_names,
-        feature_names=nodes.feature_names,
-        edge_names=edge_names,
-        columns=nodes.columns,
-        notes=(f"layout: {nodes_file.name} and {edges_file.name}", *nodes.notes, *notes),
+    return nodes.with_edges(
+        folder,
+        arcs,
+        edge_names,
+        of_nodes=nodes_file,
+        layout=f"{nodes_file.name} and {edges_file.name}",
+        notes=notes,
     )
 
 

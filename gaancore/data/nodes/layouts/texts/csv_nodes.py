@@ -1,6 +1,5 @@
 """`nodes.csv` of a graph in two tables: ids, features, and what else is known of the nodes."""
 
-import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,20 +7,27 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import listed
 from gaancore.data.files.columns import WORDS, FeatureColumns
+from gaancore.data.files.ids import text_array
 from gaancore.data.files.named_table import NamedTable, open_named_table
 from gaancore.data.files.number_table import INTEGER, parse_numbers
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION
 from gaancore.data.nodes.labels import code_classes
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.layouts.splits import MASKS, split_names, split_of_masks
+from gaancore.data.nodes.layouts.splits import split_of_masks
+from gaancore.data.nodes.layouts.texts.node_columns import (
+    CLASS,
+    GRAPH_ID,
+    ID_NAMES,
+    REMEDY,
+    SPLIT,
+    sort_columns,
+)
+from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
+from gaancore.graph import ArcList, CSRGraph
 
-ID_NAMES = (("id",), ("node_id",), ("node",))
-CLASS, SPLIT, GRAPH_ID = "label", "split", "graph_id"
-LABEL_PREFIX = "label:"
-NUMBERED_SPLIT = re.compile(r"split[_. ]?\d+")  # one of several
 SPLITS = {
     "train": TRAIN,
     "val": VALIDATION,
@@ -30,10 +36,6 @@ SPLITS = {
     "test": TEST,
     "": UNFLAGGED,
 }
-REMEDY = (
-    f"all columns but id, {CLASS}, {LABEL_PREFIX}NAME, {SPLIT}, masks and {GRAPH_ID} are features: "
-    "numbers, or text in all of the column"
-)
 
 
 @dataclass(frozen=True)
@@ -59,19 +61,32 @@ class CsvNodes:
     columns: tuple[str, ...]
     notes: tuple[str, ...]
 
-
-@dataclass(frozen=True)
-class _Columns:
-    """The places, by name, of columns of text, of labels and masks of 0 and 1, and of features.
-
-    unused : the names of columns that another was chosen over.
-    """
-
-    texts: dict[str, int]
-    labels: dict[str, int]
-    masks: dict[str, int]
-    features: dict[str, int]
-    unused: list[str]
+    def with_edges(
+        self,
+        path: Path,
+        arcs: CSRGraph | ArcList,
+        edge_names: tuple[str, ...] | None,
+        *,
+        of_nodes: Path,
+        layout: str,
+        notes: Sequence[str],
+    ) -> RawDataset:
+        """The dataset of these nodes, read from the file `of_nodes`, and of the edges."""
+        return RawDataset(
+            path=str(path),
+            graph=arcs,
+            features=self.features,
+            labels=self.labels,
+            split=self.split,
+            node_ids=text_array(str(of_nodes), list(self.rows)),
+            sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(of_nodes)),
+            graph_ids=self.graph_ids,
+            class_names=self.class_names,
+            feature_names=self.feature_names,
+            edge_names=edge_names,
+            columns=self.columns,
+            notes=(f"layout: {layout}", *self.notes, *notes),
+        )
 
 
 def read_csv_nodes(path: Path, reading: Reading = AS_IT_IS) -> CsvNodes:
@@ -82,7 +97,7 @@ def read_csv_nodes(path: Path, reading: Reading = AS_IT_IS) -> CsvNodes:
 def read_nodes(table: NamedTable, reading: Reading) -> CsvNodes:
     """The same, of a table whose one key is the column of ids."""
     path = table.path
-    columns = _sort_columns(table, reading)
+    columns = sort_columns(table, reading)
     rows: dict[str, int] = {}
     lines, labels, masks = array("q"), array("d"), array("d")
     texts: dict[str, list[str]] = {name: [] for name in columns.texts}
@@ -136,69 +151,6 @@ def read_nodes(table: NamedTable, reading: Reading) -> CsvNodes:
         columns=tuple(columns.features),
         notes=(*table.notes, *(f"{path.name}: {note}" for note in said)),
     )
-
-
-def _sort_columns(table: NamedTable, reading: Reading) -> _Columns:
-    """Raises DataError for labels or splits of two kinds, a chosen column that is not there, and a
-    column that is no feature nor label.
-    """
-    columns = _Columns({}, {}, {}, {}, [])
-    chosen = {CLASS: reading.label.lower(), SPLIT: reading.split_column.lower()}
-    for kind, name in chosen.items():
-        if name and name not in map(str.lower, table.columns):
-            if not reading.needed:
-                chosen[kind] = ""
-                continue
-            argument = "label" if kind == CLASS else "split_column"
-            raise DataError(
-                f"{argument}: {table.path} has no column {name!r}; there are "
-                f"{listed(table.columns)}"
-            )
-    for at, name in enumerate(table.columns):
-        kind = name.lower()
-        if not kind or kind.startswith("unnamed:"):  # by pandas, of its index
-            raise DataError(
-                f"{table.path}: column {at + 1} of the header has no name; name it, or leave it "
-                "out (pandas: index=False)"
-            )
-        is_split = kind == SPLIT or kind in MASKS or bool(NUMBERED_SPLIT.fullmatch(kind))
-        if kind == chosen[CLASS]:
-            columns.texts[CLASS] = at
-        elif kind == chosen[SPLIT]:
-            columns.texts[SPLIT] = at
-        elif (chosen[CLASS] and (kind == CLASS or kind.startswith(LABEL_PREFIX))) or (
-            chosen[SPLIT] and is_split
-        ):
-            columns.unused.append(name)
-        elif kind in (CLASS, SPLIT, GRAPH_ID):
-            columns.texts[kind] = at
-        elif kind in MASKS:
-            columns.masks[kind] = at
-        elif is_split and not reading.needed:
-            columns.unused.append(name)
-        elif is_split:
-            raise DataError(
-                f"{table.path}: column {name}: one of several splits; choose one (split_column)"
-            )
-        elif kind.startswith(LABEL_PREFIX):
-            label = name[len(LABEL_PREFIX) :].strip()
-            if not label or label in columns.labels:
-                raise DataError(f"{table.path}: column {name}: expected {LABEL_PREFIX}NAME, once")
-            columns.labels[label] = at
-        elif kind.startswith(CLASS):
-            raise DataError(
-                f"{table.path}: column {name}: a label is named {CLASS} or {LABEL_PREFIX}NAME; if "
-                "this is a feature, give it another name; or choose it (label)"
-            )
-        elif at not in table.keys:
-            columns.features[name] = at
-    split_names(table.path, [*columns.texts, *columns.masks])
-    if columns.labels and (CLASS in columns.texts or len(columns.labels) == 1):
-        raise DataError(
-            f"{table.path}: expected one column {CLASS} (a class per node), or two or more "
-            f"{LABEL_PREFIX}NAME (several labels per node), not both"
-        )
-    return columns
 
 
 def _numbers(path: Path, line: int, cells: list[str], places: dict[str, int]) -> list[float]:

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, AUTO, NONE, Reading
 from gaancore.data.files.arrays import listed
-from gaancore.data.files.columns import AUTO, NONE, chosen_columns, columns_of_edges
+from gaancore.data.files.columns import chosen_columns, columns_of_edges
 from gaancore.data.files.ids import text_array
 from gaancore.data.nodes.labels import code_classes
 from gaancore.data.nodes.layouts.citations.content import ends_of, split_lines
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import ArcList

@@ -11,16 +11,16 @@ directions.
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, AUTO, Reading
 from gaancore.data.files.arrays import listed, refusing_damage
-from gaancore.data.files.columns import AUTO, chosen_columns, encode_columns
-from gaancore.data.files.ids import text_array
+from gaancore.data.files.columns import chosen_columns, encode_columns
 from gaancore.data.files.named_table import NamedTable
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
-from gaancore.data.nodes.layouts.texts.csv_nodes import CLASS, read_nodes
+from gaancore.data.nodes.layouts.texts.csv_nodes import read_nodes
+from gaancore.data.nodes.layouts.texts.node_columns import CLASS
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError
 from gaancore.graph import ArcList
@@ -34,6 +34,58 @@ IDS = {"id", "key"}  # of edges
 def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """Read the layout. Raises DataError where networkx is not installed, for a damaged file, and,
     naming nodes by their number in the file as lines, for what `read_csv_nodes` refuses."""
+    found = _parsed(path, reading)
+    attributes = found.attributes
+    names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
+    nested = {
+        str(name)
+        for facts in attributes.values()
+        for name, value in facts.items()
+        if any(isinstance(part, dict) for part in (value if isinstance(value, list) else [value]))
+    }
+    unused = sorted(nested | ({"name"} & names.keys()))
+    if found.by_label:
+        names.pop("label")
+    kept = [name for name in names if name not in unused]
+    classes = reading.label or CLASS
+    for node, facts in attributes.items():
+        if isinstance(facts.get(classes), list | dict):
+            raise DataError(
+                f"{path}: node {node[:80]!r} has several values of {classes}; a class is one"
+            )
+    rows = (
+        (number, [node, *(_text(facts.get(name)) for name in kept)])
+        for number, (node, facts) in enumerate(attributes.items(), 1)
+    )
+    nodes = read_nodes(NamedTable(path, (ID, *kept), (0,), rows, ()), reading)
+    wanted, notes = _wanted_of_edges(path, found.graph, reading)
+    edge_names, edge_attr, said = attributes_of_edges(str(path), found.graph, wanted)
+    of_graph = sorted({str(name) for name in found.graph.graph} - OF_FORMAT)
+    for what, others in (("nodes", unused), ("the graph", of_graph)):
+        if others:
+            notes.append(f"attributes of {what} not used: {listed(others)}")
+    if found.graph.is_directed():
+        notes.append("directions of edges not used: each counts both ways")
+    src, dst = found.ends
+    arcs = ArcList(src, dst, len(nodes.rows), edge_attr)
+    layout = f"{path.name}, read by networkx"
+    notes += said
+    return nodes.with_edges(path, arcs, edge_names, of_nodes=path, layout=layout, notes=notes)
+
+
+class _Parsed(NamedTuple):
+    """networkx's graph; the attributes of each node by its name, whether that is its label; and the
+    ends of the edges, (2, E), as places of nodes.
+    """
+
+    graph: Any
+    attributes: dict[str, dict[Any, Any]]
+    by_label: bool
+    ends: np.ndarray
+
+
+def _parsed(path: Path, reading: Reading) -> _Parsed:
+    """The file as networkx reads it. Raises DataError unless every node has a name of its own."""
     try:
         networkx: Any = importlib.import_module("networkx")
     except ImportError:
@@ -65,50 +117,7 @@ def read_networkx_file(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         )
     if len(attributes) < len(row_of):
         raise DataError(f"{path}: ids of two nodes are written alike; ids must differ")
-    names = dict.fromkeys(str(name) for facts in attributes.values() for name in facts)
-    nested = {
-        str(name)
-        for facts in attributes.values()
-        for name, value in facts.items()
-        if any(isinstance(part, dict) for part in (value if isinstance(value, list) else [value]))
-    }
-    unused = sorted(nested | ({"name"} & names.keys()))
-    kept = [name for name in names if name not in unused and not (by_label and name == "label")]
-    classes = reading.label or CLASS
-    for node, facts in attributes.items():
-        if isinstance(facts.get(classes), list | dict):
-            raise DataError(
-                f"{path}: node {node[:80]!r} has several values of {classes}; a class is one"
-            )
-    rows = (
-        (number, [node, *(_text(facts.get(name)) for name in kept)])
-        for number, (node, facts) in enumerate(attributes.items(), 1)
-    )
-    nodes = read_nodes(NamedTable(path, (ID, *kept), (0,), rows, ()), reading)
-    src, dst = np.array(ends, np.int64).reshape(-1, 2).T
-    wanted, notes = _wanted_of_edges(path, graph, reading)
-    edge_names, edge_attr, said = attributes_of_edges(str(path), graph, wanted)
-    of_graph = sorted({str(name) for name in graph.graph} - OF_FORMAT)
-    for what, found in (("nodes", unused), ("the graph", of_graph)):
-        if found:
-            notes.append(f"attributes of {what} not used: {listed(found)}")
-    if graph.is_directed():
-        notes.append("directions of edges not used: each counts both ways")
-    return RawDataset(
-        path=str(path),
-        graph=ArcList(src, dst, len(nodes.rows), edge_attr),
-        features=nodes.features,
-        labels=nodes.labels,
-        split=nodes.split,
-        node_ids=text_array(str(path), list(nodes.rows)),
-        sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(path)),
-        graph_ids=nodes.graph_ids,
-        class_names=nodes.class_names,
-        feature_names=nodes.feature_names,
-        edge_names=edge_names,
-        columns=nodes.columns,
-        notes=(f"layout: {path.name}, read by networkx", *nodes.notes, *notes, *said),
-    )
+    return _Parsed(graph, attributes, by_label, np.array(ends, np.int64).reshape(-1, 2).T)
 
 
 def _wanted_of_edges(path: Path, graph: Any, reading: Reading) -> tuple[list[str], list[str]]:

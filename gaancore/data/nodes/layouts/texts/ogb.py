@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from gaancore.choices import AS_IT_IS, Reading
 from gaancore.data.files.arrays import read_csv_rows
 from gaancore.data.files.number_table import parse_numbers
 from gaancore.data.nodes.checks import naming_file
-from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.layouts.splits import split_of_lists
 from gaancore.data.nodes.layouts.texts.csv_graph import either
 from gaancore.data.nodes.make import RawDataset
