@@ -98,7 +98,7 @@ def resource_table(
     Raises DeviceError if there is no compiler, or with the first complaint if it refuses a text.
     """
     chosen = kernel_files() if names is None else names
-    jobs = [(file, *build, target) for file in chosen for build in builds for target in targets]
+    jobs = [(f, dtype, n, target) for f in chosen for dtype, n in builds for target in targets]
     compiler = nvrtc()  # it lets go of the interpreter's lock
     with ThreadPoolExecutor(get_num_threads()) as pool:
         made = pool.map(lambda job: _compiled(compiler, *job, shape), jobs)
