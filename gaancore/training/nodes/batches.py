@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from gaancore.array import (
 )
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.data.nodes.features.standardised import ROWS_AT_A_TIME, Features
+from gaancore.data.nodes.rows import NodeRows
+from gaancore.data.parts.rows import PartedRows
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
@@ -27,6 +29,7 @@ from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
 from gaancore.training.step import Step
 
+Key = tuple[int, ...]  # epoch, step, and share if there are several
 SHARE = 0.5  # of the free memory that features may take; the model and its tape need the rest
 
 
@@ -94,6 +97,8 @@ class Batches:
     each epoch. With `batch_size` 0 one step takes all of them.
     Graphs are those that the files name, else the connected components.
 
+    view : its nodes are learned from. rows: reads what belongs to them.
+
     A step is cut into `shares`, runs of its seeds; each draws neighbours and dropout of its own,
     by the number of the share.
     Raises DataError for whole graphs if an edge leads from one to another.
@@ -101,20 +106,20 @@ class Batches:
 
     def __init__(
         self,
-        view: NodeDataset,
-        features: Features,
+        view: NodeDataset | PartedRows,
+        rows: NodeRows,
         settings: NodeSettings,
         num_layers: int,
         shares: Shares = ONE_SHARE,
         table: Array | None = None,
     ) -> None:
-        self.graph = view.graph
-        self.features, self.table = features, table
-        self.labels = view.labels
+        self.rows, self.table = rows, table
         self.settings = settings
         self.shares = shares
         self.fanouts = settings.fanouts[:num_layers]
-        self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
+        self.groups: list[np.ndarray] = []
+        if isinstance(view, NodeDataset) and settings.batch == "graphs":
+            self.groups, self.graph = _whole_graphs(view, settings), view.graph
         self.nodes = view.nodes(TRAIN)
         self.size = settings.batch_size or max(1, self.nodes.size)
         self._whole: dict[int, list[Block]] = {}
@@ -141,48 +146,58 @@ class Batches:
         """
         epoch, step = divmod(number, self.steps_per_epoch)
         seeds = self.seeds(epoch, step)
-        shares = zip(self.shares.own, self.shares.cut(seeds.size), strict=True)
-        if self.shares.count == 1:  # its key is that of the step alone
-            return Step([self._batch(seeds, epoch, step) for _ in shares], seeds.size)
-        batches = [self._batch(seeds[part], epoch, step, share) for share, part in shares]
-        return Step(batches, seeds.size)
+        parts = [seeds[part] for part in self.shares.cut(seeds.size)]
+        alone = self.shares.count == 1  # its key is that of the step alone
+        keys = [(epoch, step) if alone else (epoch, step, share) for share in self.shares.own]
+        return Step(self._batches(parts, keys), seeds.size)
 
-    def _batch(self, seeds: np.ndarray, *key: int) -> Batch:
-        """What is to be learned from `seeds`; key: epoch, step, and share if there are several."""
-        blocks = self.blocks(seeds, *key) if seeds.size else []
-        for block in blocks:
+    def _batches(self, parts: Sequence[np.ndarray], keys: Sequence[Key]) -> list[Batch]:
+        """What is to be learned from each of several runs of seeds."""
+        of_parts = self.blocks(parts, keys)
+        for block in chain(*of_parts):
             _ = block.transpose  # the gradient will ask for it
-        rows = blocks[0].src_ids if blocks else seeds
-        x = self.features[rows] if self.table is None else rows
-        if isinstance(x, CSRMatrix):
-            _ = x.transpose
-        dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
-        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table)
+        pairs = zip(of_parts, parts, strict=True)
+        nodes = [blocks[0].src_ids if blocks else seeds for blocks, seeds in pairs]
+        xs = self.rows.features(nodes) if self.table is None else nodes
+        for x in xs:
+            if isinstance(x, CSRMatrix):
+                _ = x.transpose
+        labels = self.rows.labels(parts)
+        dropout_seeds = [derive_seed(self.settings.seed, "dropout", *key) for key in keys]
+        made = zip(parts, of_parts, xs, labels, dropout_seeds, strict=True)
+        return [Batch(*of_part, self.table) for of_part in made]
 
-    def blocks(self, seeds: np.ndarray, epoch: int, step: int, *share: int) -> list[Block]:
-        """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
+    def blocks(self, parts: Sequence[np.ndarray], keys: Sequence[Key]) -> list[list[Block]]:
+        """The blocks for each run of seeds, outermost first, less a share `edge_dropout` of their
+        edges; none without seeds.
+        """
+        rate, seed = self.settings.edge_dropout, self.settings.seed
         return [
-            drop_edges(
-                block,
-                self.settings.edge_dropout,
-                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer, *share),
-            )
-            for layer, block in enumerate(self._all_edges(seeds, epoch, step, *share))
+            [
+                drop_edges(
+                    block, rate, seed=derive_seed(seed, "edge dropout", *key[:2], layer, *key[2:])
+                )
+                for layer, block in enumerate(blocks)
+            ]
+            for blocks, key in zip(self._all_edges(parts, keys), keys, strict=True)
         ]
 
-    def _all_edges(self, seeds: np.ndarray, *key: int) -> list[Block]:
+    def _all_edges(self, parts: Sequence[np.ndarray], keys: Sequence[Key]) -> list[list[Block]]:
         """The blocks as they are sampled; those of whole graphs are built once and kept."""
         if not self.fanouts:
-            return []
-        seed = derive_seed(self.settings.seed, "sampler", *key)
+            return [[] for _ in parts]
+        seeds = [derive_seed(self.settings.seed, "sampler", *key) for key in keys]
         if not self.groups or any(fanout != -1 for fanout in self.fanouts):
-            return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
-        first = int(seeds[0])
+            return self.rows.blocks(parts, self.fanouts, seeds)
+        return [self._of_graphs(part) if part.size else [] for part in parts]
+
+    def _of_graphs(self, nodes: np.ndarray) -> list[Block]:
+        first = int(nodes[0])
         if first not in self._whole:  # nothing is drawn
             if self.nodes.size == self.graph.num_nodes and self.shares.count == 1:  # closed under
-                self._whole[first] = [self.graph.block_of(seeds)] * len(self.fanouts)  # neighbours
+                self._whole[first] = [self.graph.block_of(nodes)] * len(self.fanouts)  # neighbours
             else:
-                self._whole[first] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+                self._whole[first] = sample_blocks(self.graph, nodes, self.fanouts, seed=0)
         return self._whole[first]
 
 

@@ -143,21 +143,29 @@ def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int, shares: Shares) ->
 
 
 def _chunks(graph: CSRGraph, nodes: np.ndarray, shares: Shares) -> Iterator[np.ndarray]:
-    """Runs of the `nodes` of this rank's shares, with at most EDGES_AT_A_TIME edges each (or one
-    node), none across two shares; one without nodes if there are none.
+    """The runs of `nodes` that `runs_of` says."""
+    for part in runs_of(graph.degrees[nodes], shares):
+        yield nodes[part]
+
+
+def runs_of(degrees: np.ndarray, shares: Shares) -> Iterator[slice]:
+    """Runs of the rows of this rank's shares, with at most EDGES_AT_A_TIME edges each (or one row),
+    none across two shares; one without rows if there are none.
+
+    degrees : (n,) of all rows; those of other ranks do not matter.
     """
-    stops = np.cumsum(graph.degrees[nodes])
-    for share in _own(shares, nodes.size):
+    stops = np.cumsum(degrees)
+    for share in own_shares(shares, degrees.size):
         start, stop = share.start, -1
         while stop < share.stop:
             before = stops[start - 1] if start else 0
             stop = int(np.searchsorted(stops, before + EDGES_AT_A_TIME, side="right"))
             stop = min(max(stop, start + 1), start + ROWS_AT_A_TIME, share.stop)
-            yield nodes[start:stop]
+            yield slice(start, stop)
             start = stop
 
 
-def _own(shares: Shares, count: int) -> list[slice]:
+def own_shares(shares: Shares, count: int) -> list[slice]:
     """Which of `count` rows this rank's shares have, and no share that has none; one slice of no
     rows if there is nothing.
     """
@@ -186,9 +194,12 @@ def _in_chunks(
     shares: Shares,
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
-    parts = [
-        layer(given(rows(slice(start, min(start + ROWS_AT_A_TIME, share.stop))))).data
-        for share in _own(shares, count)
-        for start in range(share.start, max(share.stop, share.start + 1), ROWS_AT_A_TIME)
-    ]
+    parts = [layer(given(rows(part))).data for part in runs_of_rows(count, shares)]
     return shares.rows(array_module(parts[0]).concatenate(parts))
+
+
+def runs_of_rows(count: int, shares: Shares) -> Iterator[slice]:
+    """Runs of this rank's shares of `count` rows without edges, as `runs_of`."""
+    for share in own_shares(shares, count):
+        for start in range(share.start, max(share.stop, share.start + 1), ROWS_AT_A_TIME):
+            yield slice(start, min(start + ROWS_AT_A_TIME, share.stop))
