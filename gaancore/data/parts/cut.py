@@ -1,5 +1,7 @@
 """From a store to a store in parts, a stream of rows at a time."""
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +28,27 @@ from gaancore.graph.checks import index_dtype
 from gaancore.graph.ordered_rows import runs_of_rows, some_rows
 from gaancore.graph.stream.rows import Progress
 from gaancore.system.mapped import forget_pages
+from gaancore.system.new_folder import new_folder
 
+WHOLE = "whole"  # the store that is cut, if it is written for that alone
 ENTRIES_AT_A_TIME = 8_000_000  # of the graph, that are copied
+
+
+def write_parts(
+    target: Path,
+    count: int,
+    make: Callable[[Path], NodeDataset],
+    *,
+    progress: Progress = lambda share: None,
+) -> None:
+    """Write a new store in `count` parts at `target`, which appears when it is whole.
+
+    make : gives the store that is cut; what it writes to the folder that it is told is removed.
+    Raises DataError (see `new_folder`) and what `cut_store` raises; nothing is left then.
+    """
+    with new_folder(target) as folder:
+        cut_store(make(folder / WHOLE), folder, count, progress=progress)
+        shutil.rmtree(folder / WHOLE, ignore_errors=True)
 
 
 def cut_store(
@@ -49,9 +70,7 @@ def cut_store(
             f"parts: expected 1 to {whole.num_nodes:,}, the number of nodes, got {count}"
         )
     if sparse.issparse(whole.features):
-        raise DataError(
-            f"{whole.path}: sparse features are not cut into parts; use the store whole"
-        )
+        raise DataError(f"{whole.path}: sparse features are not cut; train on the store uncut")
     if whole.graph.edge_dim:
         raise DataError(
             f"{whole.path}: features of edges are not cut into parts; convert without them "

@@ -10,7 +10,7 @@ A node has the id that it has in the store that was cut: nodes are in the order 
 the nodes of a split, and those that it sees, are a range of ids. The layout is this project's own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -25,7 +25,7 @@ from gaancore.data.nodes.store.reader import (
     mapped_file,
 )
 from gaancore.display import Shown
-from gaancore.errors import DataError, expect_choice
+from gaancore.errors import DataError, SettingsError, expect_choice
 from gaancore.system.disk import read_json
 from gaancore.system.paths import user_path
 
@@ -170,6 +170,19 @@ def parted_at(path: Any) -> Any:
     if not isinstance(meta, dict) or meta.get("format") != PARTED:
         return path
     return _described_by(user_path(path).absolute(), meta)
+
+
+def with_cache(data: Any, share: float) -> PartedDataset:
+    """A PartedDataset whose `cache` is another share. Raises SettingsError for one outside 0 to 1,
+    and for data that are not in parts.
+    """
+    if not isinstance(data, PartedDataset):
+        raise SettingsError(
+            "cache: rows are kept of a store in parts alone, and the data are none; leave it out"
+        )
+    if not 0 <= share <= 1:
+        raise SettingsError(f"cache: expected 0 to 100 per cent of the nodes, got {100 * share:g}")
+    return replace(data, cache=share)
 
 
 def _described_by(folder: Path, meta: dict[str, Any]) -> PartedDataset:

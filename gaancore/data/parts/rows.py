@@ -49,7 +49,7 @@ class OpenParts:
         self._owner_of_part = np.repeat(np.arange(team.size), owners)
         self.held = HeldRows(own, dataset.firsts[shares.own.start : shares.own.stop].tolist())
         self._kept = np.zeros(0, np.int64)  # ids whose rows are kept, ascending
-        self._wanted, self._found = 0, 0
+        self._rows = np.zeros(3, np.int64)  # that were read: own, kept, fetched
         if team.size > 1:
             self._keep(self._most_asked(own, int(dataset.cache * dataset.num_nodes)))
 
@@ -61,23 +61,23 @@ class OpenParts:
         if self.team.size == 1:
             return owner, places
         elsewhere = np.flatnonzero(owner != rank)
-        self._wanted += elsewhere.size
         if self._kept.size:
             wanted = nodes[elsewhere]
             at = np.minimum(np.searchsorted(self._kept, wanted), self._kept.size - 1)
             kept = self._kept[at] == wanted
-            self._found += int(kept.sum())
             owner[elsewhere[kept]] = rank
             places[elsewhere[kept]] = self.dataset.num_nodes + at[kept]
+        fetched = np.count_nonzero(owner != rank)
+        self._rows += nodes.size - elsewhere.size, elsewhere.size - fetched, fetched
         return owner, places
 
-    def asked_since(self) -> tuple[int, int]:
-        """Of all ranks: rows of other ranks' nodes that were wanted since this was last asked, and
-        how many of them were kept.
+    def rows_read(self) -> tuple[int, int, int]:
+        """How many rows all ranks have read since this was last asked: own ones, kept ones, and
+        those that they had to fetch.
         """
-        counts = self.team.all([self._wanted, self._found])
-        self._wanted = self._found = 0
-        return sum(wanted for wanted, _ in counts), sum(found for _, found in counts)
+        own, kept, fetched = np.sum(self.team.all(self._rows.tolist()), axis=0).tolist()
+        self._rows[:] = 0
+        return own, kept, fetched
 
     def _most_asked(self, own: Sequence[Part], count: int) -> np.ndarray:
         """The ids of the `count` nodes with the most neighbours, ascending."""
@@ -100,7 +100,12 @@ class OpenParts:
         firsts = [*self.held.firsts.tolist(), self.dataset.num_nodes]
         self.held = HeldRows([*self.held.parts, part], firsts)
         self._kept = nodes
-        self._wanted = self._found = 0
+        self._rows[:] = 0
+
+    @property
+    def num_kept(self) -> int:
+        """Nodes of other ranks whose rows are kept here."""
+        return self._kept.size
 
 
 class PartedRows:

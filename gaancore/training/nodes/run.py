@@ -114,6 +114,7 @@ class ClassifierRun(Run):
         self.notes = words.seen_in_training(s.transductive)
         self.notes += words.not_centred(self.data_facts, s.normalize)
         self.notes += (told,) if told else ()
+        self.notes += () if self.parts is None else words.parts(self.parts)
         if edges is None and dataset.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
@@ -148,7 +149,19 @@ class ClassifierRun(Run):
         with observing(gates):
             scores = self.scorer.score(self.model, VALIDATION)
         found = summary(gates.of_all(self.team))
-        return Validation(scores.micro_f1, asdict(scores), {"gates": found} if found else {})
+        logged: dict[str, Any] = {"gates": found} if found else {}
+        return Validation(scores.micro_f1, asdict(scores), logged | self._rows_read())
+
+    def _rows_read(self) -> dict[str, Any]:
+        """What a line of the log says of the rows that ranks have read since the line before."""
+        if self.parts is None or self.team.size == 1:
+            return {}
+        own, kept, fetched = self.parts.rows_read()
+        return {
+            "own_rows": round(own / max(1, own + kept + fetched), 4),
+            "cache_hits": round(kept / max(1, kept + fetched), 4),
+            "rows_fetched": fetched,
+        }
 
     def kept_with_best(self) -> Groups:
         statistics = {"features": self.scorer.statistics, "edges": self.scorer.edges}

@@ -89,10 +89,8 @@ def test_a_step_is_a_function_of_run_seed_epoch_and_step_and_not_of_what_came_be
     for epoch, step in ((2, 1), (0, 0)):
         seeds = used.seeds(epoch, step)
         assert_array_equal(fresh.seeds(epoch, step), seeds)
-        pairs = zip(
-            blocks_of(used, seeds, epoch, step), blocks_of(fresh, seeds, epoch, step), strict=True
-        )
-        for a, b in pairs:
+        of_both = (blocks_of(x, seeds, epoch, step) for x in (used, fresh))
+        for a, b in zip(*of_both, strict=True):
             assert_array_equal(a.src_ids, b.src_ids)
             assert_array_equal(a.indptr, b.indptr)
             assert_array_equal(a.indices, b.indices)
