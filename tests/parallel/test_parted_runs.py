@@ -6,31 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from ranks import on_ranks, results
+from small_parts import write_both
 from small_reddit import small_classes, small_reddit_settings
 from small_run import contents, small_arrays, small_settings
 
 from gaancore.data import open_store
-from gaancore.data.nodes.layouts.find import read_layout
-from gaancore.data.nodes.store.convert import write_store
-from gaancore.data.parts.cut import cut_store
 from gaancore.data.parts.dataset import parted_at
 from gaancore.parallel import ALONE, Team
 from gaancore.training.nodes.run import ClassifierRun
 from gaancore.training.run_folder import RunFolder
 
 PARTS = 4
-
-
-def write_stores(folder: Path, arrays: dict[str, np.ndarray], **options: Any) -> None:
-    """One dataset as `whole`, and cut into `parts`."""
-    np.savez(folder / "small.npz", **arrays)
-    raw = read_layout(folder / "small.npz")
-    write_store(raw, folder / "whole", name="small", **options)
-    (folder / "parts").mkdir()
-    cut_store(open_store(folder / "whole"), folder / "parts", PARTS)
 
 
 def run_on(data: Any, folder: Path, team: Team = ALONE, **changes: Any) -> ClassifierRun:
@@ -75,10 +63,10 @@ def stores(tmp_path_factory):
     some nodes of the latter are in no split.
     """
     folders = {several: tmp_path_factory.mktemp("stores") for several in (True, False)}
-    write_stores(folders[True], small_arrays())
+    write_both(folders[True], small_arrays(), PARTS)
     split = small_classes()["split"].copy()
     split[::9] = -1
-    write_stores(folders[False], small_classes(split=split), unflagged="context")
+    write_both(folders[False], small_classes(split=split), PARTS, unflagged="context")
     return folders
 
 
