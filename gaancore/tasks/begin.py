@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gaancore import parallel
-from gaancore.data.parts.dataset import parted_at, with_cache
+from gaancore.data.parts.dataset import PartedDataset, parted_at, with_cache
 from gaancore.errors import SettingsError
 from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
@@ -74,9 +74,7 @@ def begin(
     """
     team = parallel.team() if team is None else team
     with team.together():
-        data = parted_at(data)
-        if cache is not None:
-            data = with_cache(data, cache)
+        data = _in_parts(data, cache)
         return _begun(team, data, task, out, device, prefetch, tensorboard, layers)
 
 
@@ -125,6 +123,14 @@ def _begun(
 
     run.folder = folder_at(Path(team.from_first(start)))
     return Begun(run, what, (*lines, *ranks_in_words(run)))
+
+
+def _in_parts(data: Any, cache: float | None) -> Any:
+    """The PartedDataset where `data` is the path of one, else `data`."""
+    found = parted_at(data)
+    if isinstance(found, PartedDataset):  # absolute, so that the run can be gone on with anywhere
+        found = replace(found, path=str(Path(found.path).absolute()))
+    return found if cache is None else with_cache(found, cache)
 
 
 def _free_names(settings: Any) -> Iterator[Path]:
@@ -184,9 +190,7 @@ def _resumed(
             f"{folder.path}: a resumed run keeps its settings, but these differ: "
             + "; ".join(changed)
         )
-    there = parted_at(facts["path"] if data is None else data)
-    if cache is not None:
-        there = with_cache(there, cache)
+    there = _in_parts(facts["path"] if data is None else data, cache)
     in_memory = there is not None and not isinstance(there, str | Path)
     dataset = there if in_memory else what.load_again(folder, settings, facts, data)
     run = what.run(settings, dataset, folder, device, prefetch, team)

@@ -169,7 +169,7 @@ def parted_at(path: Any) -> Any:
     meta = read_json(file)
     if not isinstance(meta, dict) or meta.get("format") != PARTED:
         return path
-    return _described_by(user_path(path).absolute(), meta)
+    return _described_by(user_path(path), meta)
 
 
 def with_cache(data: Any, share: float) -> PartedDataset:

@@ -37,7 +37,7 @@ class OpenParts:
         if count < team.size:
             raise SettingsError(
                 f"{dataset.path}: {count} parts for {team.size} processes; cut it into "
-                f"{team.size} or more (parts), or start {count} at most"
+                f"{team.size} parts or more, or start {count} at most"
             )
         team.expect_same({"data: parts": dataset.identity, "cache": dataset.cache})
         self.dataset, self.team = dataset, team

@@ -180,7 +180,7 @@ def test_fewer_parts_than_ranks_are_refused_on_all(folder):
     for error in on_ranks(6, lambda team: opened(folder, team)):
         assert isinstance(error, SettingsError)
         assert str(error).endswith(
-            "5 parts for 6 processes; cut it into 6 or more (parts), or start 5 at most"
+            "5 parts for 6 processes; cut it into 6 parts or more, or start 5 at most"
         )
 
 
