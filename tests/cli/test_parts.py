@@ -12,9 +12,6 @@ from small_run import contents, small_options
 from gaancore.data.nodes.store.writer import StoreWriter
 
 OPTIONS = ["--task=ppi", *small_options(epochs=2, shares=3, normalize="standard")]
-HEADLINE = (
-    "parts: 120 nodes, 616 arcs, 6 features, 5 labels; train 72, validation 24, test 24 nodes"
-)
 
 
 @pytest.fixture
@@ -32,9 +29,8 @@ def weights(folder):
 def test_files_are_cut_as_their_store_is(gaancore, data, parts, tmp_path):
     outcome = gaancore("convert", data, "again", "--parts", "3")
     assert (outcome.code, outcome.err) == (0, "")
-    assert re.fullmatch(
-        r"3 parts of 40 to 40 nodes; \d+\.\d% of the arcs lead from .*", outcome.lines[1]
-    )
+    assert outcome.lines[1].startswith("3 parts of 40 to 40 nodes; ")
+    assert outcome.lines[1].endswith("% of the arcs lead from one part to another")
     files = sorted(path.relative_to(parts) for path in parts.rglob("*.npy"))
     assert len(files) == 2 + 3 * 5
     for name in files:
@@ -92,9 +88,7 @@ def test_without_a_task_parts_get_settings_of_a_large_graph(gaancore, parts):
     outcome = gaancore("train", "--data=parts", "--epochs=1", *small_options(epochs=1)[2:])
     assert outcome.code == 0
     assert "task: labels (the data have several labels a node)" in outcome.lines
-    assert any(
-        line.startswith("settings for a graph in parts (120 nodes") for line in outcome.lines
-    )
+    assert "\nsettings for a graph in parts (120 nodes, " in outcome.out
 
 
 @pytest.mark.parametrize(
@@ -122,8 +116,11 @@ def test_a_cache_is_for_parts_alone(refused, gaancore, parts):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--split", "60,20,20"], "--split: settled in a store such as "),
-        (["--nan", "zero"], "--nan: settled in a store such as "),
+        (
+            ["--split", "60,20,20"],
+            "--split: whole is a store, in which this is settled; leave it out",
+        ),
+        (["--nan", "zero"], "--nan: whole is a store, in which this is settled; leave it out"),
         (["--label", "y"], "--label: "),
         (["--parts", "121"], "--parts: expected 1 to 120, the number of nodes, got 121"),
     ],
@@ -174,4 +171,4 @@ def test_two_processes_name_a_part_that_is_missing_and_four_have_too_few(parts, 
     code, out, errors = ended(start_ranks(tmp_path, (4, ["train", *OPTIONS, "--data=parts"])))
     assert (code, out) == (2, "")
     (line,) = errors
-    assert "3 parts for 4 processes; cut it into 4 or more (--parts), or start 3 at most" in line
+    assert "3 parts for 4 processes; cut it into 4 parts or more, or start 3 at most" in line
