@@ -7,6 +7,7 @@ import click
 
 import gaancore  # whose names are imported when they are first used
 from gaancore.errors import SettingsError
+from gaancore.parallel import ALONE, Team
 
 if TYPE_CHECKING:
     from gaancore.trained.nodes import NodeRun
@@ -31,17 +32,19 @@ def graph_options(command: Command) -> Command:
     return click.argument("run", metavar="RUN")(command)
 
 
-def open_as(kind: type[Kind], run: str, device: str, what: str) -> Kind:
-    """The run in the folder `run`. Raises SettingsError unless it can do `what`."""
-    opened = gaancore.open_run(run, device)
+def open_as(kind: type[Kind], run: str, device: str, what: str, team: Team = ALONE) -> Kind:
+    """The run in the folder `run`, asked by the ranks of a team together. Raises SettingsError
+    unless it can do `what`.
+    """
+    opened = gaancore.open_run(run, device, team=team)
     if not isinstance(opened, kind):
         raise SettingsError(f"{run}: a run of task {opened.settings.task}, which does not {what}")
     return opened
 
 
-def open_classifier(run: str, device: str) -> "NodeRun":
-    """The run in the folder `run`, which has to classify nodes."""
-    return open_as(gaancore.NodeRun, run, device, "classify nodes")
+def open_classifier(run: str, device: str, team: Team = ALONE) -> "NodeRun":
+    """The same of a run that has to classify nodes."""
+    return open_as(gaancore.NodeRun, run, device, "classify nodes", team)
 
 
 def expect_asked_of(

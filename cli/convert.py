@@ -86,7 +86,7 @@ def convert(
       one .mat      Network Attributes Label | network group | A local_info
       and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
-    Files that have no split need --split.
+    Files that have no split need --split. Under mpiexec the first process does it alone.
 
     With --parts each part is a folder of its own in OUT; train, info and check read them. Nodes go
     to parts so that few arcs lead from one to another; which share does is printed. A whole folder

@@ -1,16 +1,17 @@
 """`gaancore embed`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-
-from gaancore.system.process import prepare_process
+import numpy as np
 
 from .asked import graph_options, open_classifier
 from .out_file import formulas_option, number_rows, out_file, say_written, write_result
-from .process import process_options
+from .process import process_options, ranks
 
 if TYPE_CHECKING:
+    from gaancore.data.nodes.inputs import NodeInputs
     from gaancore.data.nodes.missing import Nan
 
 
@@ -39,17 +40,23 @@ def embed(
 
     An embedding is the output of an aggregator (fnn: of a hidden layer), after its activation and
     without dropout, from the whole neighbourhood. Columns of the .csv: node_id, h0, h1, ... Your
-    own graph needs only edges and features, as for `gaancore predict`.
+    own graph needs only edges and features, as for `gaancore predict`, and mpiexec shares out the
+    work as there.
     """
-    prepare_process(options["threads"])
-    target = out_file(out)
-    opened = open_classifier(run, options["device"])
-    inputs = opened.inputs(data, nan=nan)
-    found = opened.embed(inputs, layer=layer)
+    with ranks(options["threads"], run) as team:
+        target = Path(team.from_first(lambda: str(out_file(out))))
+        opened = open_classifier(run, options["device"], team)
+        inputs = opened.inputs(data, nan=nan)
+        found = opened.embed(inputs, layer=layer)
+        if team.first:
+            _write(target, inputs, found, escape_formulas)
+    return 0
+
+
+def _write(target: Path, inputs: "NodeInputs", found: np.ndarray, escape: bool) -> None:
     rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
     header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]
     arrays = {"node_ids": inputs.node_ids, "embeddings": found}
-    notes = write_result(target, arrays, header, rows, escape=escape_formulas)
+    notes = write_result(target, arrays, header, rows, escape=escape)
     size = f"{len(found):,} nodes, {found.shape[1]:,} numbers each"
     say_written(target, size, [*inputs.notes, *notes])
-    return 0

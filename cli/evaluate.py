@@ -6,14 +6,14 @@ from typing import Any
 import click
 from rich.table import Table
 
-from gaancore.system.process import prepare_process
 from gaancore.tasks import open_run, task_named
 from gaancore.trained.elsewhere import SPLITS
 from gaancore.trained.nodes import NodeRun
+from gaancore.trained.opened import OpenedRun, Scored
 from gaancore.trained.traffic import TrafficRun
 
 from .asked import expect_asked_of
-from .process import prefetch_option, process_options
+from .process import prefetch_option, process_options, ranks
 from .show import Display, print_whole, score_table
 
 
@@ -84,37 +84,45 @@ def evaluate(
     are correct. Recall: the fraction of true nodes that are found. F1: their harmonic mean; its
     mean over the classes is macro-F1. Support: the number of true nodes. 0 / 0 counts as 0. ECE:
     how far a predicted probability is on average from how often it comes true, in 15 bins.
+
+    `mpiexec -n N gaancore evaluate ...` shares out the rows of each layer, or the windows, among N
+    processes. The scores have the same bits whatever N is.
     """
-    prepare_process(options["threads"])
-    opened = open_run(run, options["device"])
     extra: dict[str, Any] = {"eval_fanouts": eval_fanouts, "per_class": per_class}
-    asked = {name: value for name, value in extra.items() if value}
+    of_nodes = {name: value for name, value in extra.items() if value}
     if eval_fanouts:
-        asked["prefetch"] = options["prefetch"]
-    expect_asked_of(opened, "classify nodes", NodeRun, asked)
+        of_nodes["prefetch"] = options["prefetch"]
     ahead = {"at": at.split(",") if at else None, "mape_min": mape_min, "start": start}
     of_traffic = {name: value for name, value in ahead.items() if value is not None}
-    expect_asked_of(opened, "forecast", TrafficRun, of_traffic)
-    asked |= of_traffic
-    scores = opened.evaluate(splits or None, data=options["data"], **asked)
+    with ranks(options["threads"], run) as team:
+        opened = open_run(run, options["device"], team=team)
+        expect_asked_of(opened, "classify nodes", NodeRun, of_nodes)
+        expect_asked_of(opened, "forecast", TrafficRun, of_traffic)
+        asked = of_nodes | of_traffic
+        scores = opened.evaluate(splits or None, data=options["data"], **asked)
+        if team.first:
+            _show(run, opened, scores, as_json)
+    return 0
+
+
+def _show(run: str, opened: OpenedRun, scores: Scored, as_json: bool) -> None:
     facts = opened.facts
     kind = scores.kind or facts["kind"]
     for note in scores.notes:
         click.echo(note if note.startswith("warning: ") else f"note: {note}", err=True)
     if as_json:
         click.echo(json.dumps({"run": run, "data": kind, **scores}, indent=2))
-        return 0
+        return
     display = Display(quiet=False)
     words = task_named(opened.settings.task).words
     print_whole(display.console, score_table(words, scores))
-    for name, found in scores.items() if per_class else ():
+    for name, found in scores.items():
         if "per_class" in found:
             print_whole(display.console, _class_table(name, found))
     if kind == "synthetic":
         display.say(" ".join(facts["notes"]))
     elif facts["kind"] == "synthetic":
         display.say(f"{run}: trained on SYNTHETIC data")
-    return 0
 
 
 def _class_table(split: str, scores: dict[str, Any]) -> Table:

@@ -8,14 +8,13 @@ import click
 import numpy as np
 
 from gaancore.errors import SettingsError
-from gaancore.system.process import prepare_process
 from gaancore.trained.forecasts import Forecast, Forecasts
 from gaancore.trained.traffic import TrafficRun
 from gaancore.training.traffic.latest import STANDS_IN, LatestMissing
 
 from .asked import open_as
 from .out_file import formulas_option, out_file, say_written, writable_file, write_result
-from .process import process_options
+from .process import process_options, ranks
 
 
 @click.command()
@@ -76,23 +75,33 @@ def forecast(
 
     --interval 90 adds low and high: of the errors of validation at the same step and sensor, 90 %
     lie between them. With --all, the share of the readings that they hold is printed.
+
+    `mpiexec -n N gaancore forecast ...` shares out the windows of --all and --interval among N
+    processes. The file has the same bits whatever N is.
     """
-    prepare_process(options["threads"])
     level = None if interval is None else interval / 100
     asked: dict[str, Any] = {"start": start, "interval": level}
     if everything and missing not in (None, "keep"):
         raise SettingsError(f"missing: with all windows it is as in training; got {missing}")
-    target = out_file(out or "forecasts.csv") if everything else writable_file(
-        out or "next_hour.csv")  # fmt: skip
-    opened = open_as(TrafficRun, run, options["device"], "forecast")
-    if everything:
-        _write_all(target, opened.forecast_all(options["data"], **asked), escape_formulas)
-    else:
-        found = opened.forecast(options["data"], missing=missing or "refuse", **asked)
-        _write_latest(target, found, escape_formulas, opened.settings.history)
-    if opened.facts["kind"] == "synthetic":
-        click.echo(" ".join(opened.facts["notes"]))
+    data = options["data"]
+    with ranks(options["threads"], run) as team:
+        target = Path(team.from_first(lambda: str(_target(out, everything))))
+        opened = open_as(TrafficRun, run, options["device"], "forecast", team)
+        if everything:
+            every = opened.forecast_all(data, **asked)
+            if team.first:
+                _write_all(target, every, escape_formulas)
+        else:
+            found = opened.forecast(data, missing=missing or "refuse", **asked)
+            if team.first:
+                _write_latest(target, found, escape_formulas, opened.settings.history)
+        if team.first and opened.facts["kind"] == "synthetic":
+            click.echo(" ".join(opened.facts["notes"]))
     return 0
+
+
+def _target(out: str | None, everything: bool) -> Path:
+    return out_file(out or "forecasts.csv") if everything else writable_file(out or "next_hour.csv")
 
 
 def _write_latest(target: Path, found: Forecast, escape: bool, history: int) -> None:

@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 from gaancore import __version__
 from gaancore.errors import UserError
-from gaancore.launcher import expect_alone, speaks
+from gaancore.launcher import expect_alone, launch, speaks
 
 OUT_OF_MEMORY, INTERRUPTED = 3, 130
 
@@ -55,8 +55,9 @@ COMMANDS = {
     "doctor": ("doctor", "doctor", "Check the installation, look for a GPU."),
 }
 
-# commands that several processes of mpiexec may run as one
-ON_RANKS = ("train",)
+# commands that several processes of mpiexec may run as one, and those that one of them runs
+ON_RANKS = ("train", "evaluate", "predict", "embed", "forecast", "sample")
+BY_THE_FIRST = ("convert",)
 
 # arguments below that an option sets under another name
 ALSO = {"shares": ("split", "split_shares"), "split": ("split_shares",), "seed": ("split_seed",)}
@@ -78,7 +79,9 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         found = super().resolve_command(ctx, args)
-        if found[0] not in ON_RANKS:
+        if found[0] in BY_THE_FIRST:
+            _go_on_alone(f"gaancore {found[0]}")
+        elif found[0] not in ON_RANKS:
             expect_alone(f"gaancore {found[0]}")
         return found
 
@@ -149,6 +152,23 @@ def main() -> None:
             raise
         _fail(f"out of memory ({error}); {_less_memory()}", OUT_OF_MEMORY)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _go_on_alone(what: str) -> None:
+    """Of several processes that a launcher has started, let the first do `what`; end the others.
+
+    None of them has joined the others yet, so nobody waits for anybody.
+    """
+    found = launch()
+    if found is None or found.size == 1:
+        return
+    if not speaks():
+        sys.exit(0)
+    click.echo(
+        f"note: {what} runs in one process; of the {found.size or 'several'} that {found.name} has "
+        "started the first does it, and the others end",
+        err=True,
+    )
 
 
 def _print_any_name() -> None:

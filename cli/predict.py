@@ -1,15 +1,14 @@
 """`gaancore predict`."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gaancore.system.process import prepare_process
-
 from .asked import graph_options, open_classifier
 from .out_file import formulas_option, out_file, say_written, write_result
-from .process import process_options
+from .process import process_options, ranks
 
 if TYPE_CHECKING:
     from gaancore.data.nodes.missing import Nan
@@ -54,11 +53,21 @@ def predict(
     data has names. Every node sees its whole neighbourhood. For your own graph, one .npz with edges
     (`src dst`, `edge_index` or `indptr indices`) and features (`x`) is enough, or a folder with
     nodes.csv (`id` and features) and edges.csv (`src dst`).
+
+    `mpiexec -n N gaancore predict ...` shares out the rows of each layer among N processes. The
+    file has the same bits whatever N is.
     """
-    prepare_process(options["threads"])
-    target = out_file(out)
-    opened = open_classifier(run, options["device"])
-    found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
+    with ranks(options["threads"], run) as team:
+        target = Path(team.from_first(lambda: str(out_file(out))))
+        opened = open_classifier(run, options["device"], team)
+        found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
+        if team.first:
+            named = opened.classifier.class_names is not None
+            _write(target, found, named, escape_formulas)
+    return 0
+
+
+def _write(target: Path, found: "Predictions", named: bool, escape: bool) -> None:
     arrays = {
         "node_ids": found.node_ids,
         "probabilities": found.probabilities,
@@ -66,14 +75,12 @@ def predict(
     }
     if found.top is not None:
         arrays["top"] = found.top
-    named = opened.classifier.class_names is not None
     called = [f"p:{name}" if named else f"p{name}" for name in found.class_names]
     rows = _rows(found, ";" if named else " ")
     header = ["node_id", "predicted", *called]
-    notes = write_result(target, arrays, header, rows, texts=2, escape=escape_formulas)
+    notes = write_result(target, arrays, header, rows, texts=2, escape=escape)
     nodes, classes = found.probabilities.shape
     say_written(target, f"{nodes:,} nodes, {classes:,} probabilities each", [*found.notes, *notes])
-    return 0
 
 
 def _rows(found: "Predictions", between: str) -> Iterator[list[object]]:

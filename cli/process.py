@@ -1,12 +1,16 @@
 """Options on how a command runs, whatever it does; light to import, so that help comes at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
 
+from gaancore import parallel
 from gaancore.array import resolve_device
 from gaancore.launcher import local_rank, speaks
+from gaancore.system.paths import user_path
+from gaancore.system.process import prepare_process
 
 Command = Callable[..., Any]
 
@@ -39,6 +43,19 @@ def prefetch_option(command: Command) -> Command:
         "--prefetch", type=click.IntRange(0), default=None,
         help="Batches made ahead of time, by as many threads.  [default: 2 on a GPU, 0 on a CPU]",
     )(command)  # fmt: skip
+
+
+@contextmanager
+def ranks(threads: int, run: str = ".") -> Iterator[parallel.Team]:
+    """Inside, the processes that a launcher has started are one: each computes its part, the first
+    alone prints and writes, and what goes wrong for one ends all. Without a launcher it is alone.
+
+    threads : of each; 0: its part of the CPUs. run: the folder of the run that is asked, if any.
+    """
+    team = parallel.team()
+    prepare_process(threads or parallel.num_threads(team))
+    with parallel.watched(team, user_path(run), "start the command again"), team.together():
+        yield team
 
 
 def _usable_device(context: click.Context, option: click.Parameter, name: str) -> str:

@@ -6,12 +6,12 @@ from dataclasses import asdict
 import click
 from rich.table import Table
 
-from gaancore.data import TRAIN
+from gaancore.data import TRAIN, NodeDataset
+from gaancore.graph import CSRGraph
 from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED, SampledSizes, sampled_sizes
-from gaancore.system.process import prepare_process
 from gaancore.tasks import choose, task_named
 
-from .process import debug_option
+from .process import debug_option, ranks
 from .show import Display, print_whole, progress_bar
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
@@ -55,31 +55,47 @@ def sample(
     of |B_l| over the draws, beside the paper's figures for Reddit, and the mean time of a draw on
     one thread. DATA is in any layout that train takes; without it, the command looks for Reddit
     where train does.
+
+    `mpiexec -n N gaancore sample ...` shares out the draws among N processes. The numbers of nodes
+    and edges are the same whatever N is.
     """
-    prepare_process(1)
-    change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
-    if task is None and data is not None:
-        chosen = choose(data, [change], lenient=True)
-        what, dataset = chosen.task, chosen.dataset
-    else:
-        what = task_named(task or "reddit")
-        dataset = what.load(data, what.settings(change))
-    settings = what.settings(change)
-    graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
-    sizes = []
-    with progress_bar("sample", as_json) as progress:
-        for merge in (False, True):
-            found = sampled_sizes(
-                graph,
-                settings.fanouts,
-                num_seeds=num_seeds,
-                repeats=repeats,
-                seed=seed,
-                merge=merge,
-            )
-            sizes.append(found)
-            progress(len(sizes) / 2)
-    as_in_paper = (what.name, fanouts, num_seeds) == ("reddit", PAPER_FANOUTS, PAPER_SEEDS)
+    with ranks(threads=1) as team:
+        change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
+        if task is None and data is not None:
+            chosen = choose(data, [change], lenient=True)
+            what, dataset = chosen.task, chosen.dataset
+        else:
+            what = task_named(task or "reddit")
+            dataset = what.load(data, what.settings(change))
+        settings = what.settings(change)
+        graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
+        sizes = []
+        with progress_bar("sample", as_json or not team.first) as progress:
+            for merge in (False, True):
+                found = sampled_sizes(
+                    graph,
+                    settings.fanouts,
+                    num_seeds=num_seeds,
+                    repeats=repeats,
+                    seed=seed,
+                    merge=merge,
+                    team=team,
+                )
+                sizes.append(found)
+                progress(len(sizes) / 2)
+        if team.first:
+            as_in_paper = (what.name, fanouts, num_seeds) == ("reddit", PAPER_FANOUTS, PAPER_SEEDS)
+            _show(dataset, graph, sizes, as_in_paper, as_json)
+    return 0
+
+
+def _show(
+    dataset: NodeDataset,
+    graph: CSRGraph,
+    sizes: list[SampledSizes],
+    as_in_paper: bool,
+    as_json: bool,
+) -> None:
     if as_json:
         facts = {"data": dataset.kind, "path": dataset.path, "num_nodes": graph.num_nodes}
         rows = [
@@ -87,7 +103,7 @@ def sample(
             for row in sizes
         ]
         click.echo(json.dumps({**facts, "num_edges": graph.num_edges, "rows": rows}, indent=2))
-        return 0
+        return
     display = Display(quiet=False)
     if dataset.kind == "synthetic":
         display.say(dataset.notes[0])
@@ -95,7 +111,6 @@ def sample(
         f"{dataset.path or 'built in'}: {graph.num_nodes:,} nodes, {graph.num_edges:,} arcs"
     )
     print_whole(display.console, _table(sizes, as_in_paper))
-    return 0
 
 
 def _table(sizes: list[SampledSizes], as_in_paper: bool) -> Table:

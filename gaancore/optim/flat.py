@@ -1,7 +1,9 @@
-"""All parameters of a CUDA device in one array: clipping and Adam are then a few launches."""
+"""Several arrays as one: a sum over ranks is then one message, and clipping and Adam on a CUDA
+device are a few launches.
+"""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,23 @@ from gaancore.errors import TrainingError
 from gaancore.nn.module import Parameter
 
 Parameters = dict[str, Parameter]
+
+
+def end_to_end(arrays: Sequence[Array]) -> Array:
+    """All numbers of several arrays of one device and type, in one row."""
+    with on_device_of(arrays[0]):
+        return array_module(arrays[0]).concatenate([x.reshape(-1) for x in arrays])
+
+
+def views(row: Array, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+    """The arrays of these shapes that a row was made of; what is written to them, it has.
+
+    >>> [x.tolist() for x in views(np.arange(5), [(2, 2), (1,)])]
+    [[[0, 1], [2, 3]], [4]]
+    """
+    stops = np.cumsum([math.prod(shape) for shape in shapes]).tolist()
+    starts = [0, *stops[:-1]]
+    return [row[a:b].reshape(s) for a, b, s in zip(starts, stops, shapes, strict=True)]
 
 
 def flat_on_cuda(parameters: Parameters) -> "Flat | None":
@@ -41,19 +60,17 @@ class Flat:
         self.names = sorted(parameters, key=key)
         arrays = [parameters[name].data for name in self.names]
         self.starts = np.cumsum([0, *(x.size for x in arrays)]).tolist()
-        with on_device_of(arrays[0]):
-            xp = array_module(arrays[0])
-            self.data = xp.concatenate([x.reshape(-1) for x in arrays])
+        self.data = end_to_end(arrays)
+        with on_device_of(self.data):
+            xp = array_module(self.data)
             self.moment1, self.moment2 = xp.zeros_like(self.data), xp.zeros_like(self.data)
-        shapes = {name: x.shape for name, x in zip(self.names, arrays, strict=True)}
-        self.views = self._views(self.data, shapes)
-        self.moments = self._views(self.moment1, shapes), self._views(self.moment2, shapes)
+        shapes = [x.shape for x in arrays]
+        self.views, *self.moments = (
+            dict(zip(self.names, views(row, shapes), strict=True))
+            for row in (self.data, self.moment1, self.moment2)
+        )
         for name, p in parameters.items():
             p.data = self.views[name]
-
-    def _views(self, flat: Array, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
-        bounds = zip(self.names, self.starts, self.starts[1:], strict=False)
-        return {name: flat[start:stop].reshape(shapes[name]) for name, start, stop in bounds}
 
     def grads(self, parameters: Parameters) -> "FlatGrads":
         """The gradients that are there; a parameter that was given another array gives it here."""
@@ -89,11 +106,7 @@ class FlatGrads:
         self.apart = grads
         sizes = [grad.size for grad in grads.values()]
         self.starts = dict(zip(grads, np.cumsum([0, *sizes]).tolist(), strict=False))
-        self.data: Array = None
-        if grads:
-            arrays = list(grads.values())
-            with on_device_of(arrays[0]):
-                self.data = array_module(arrays[0]).concatenate([x.reshape(-1) for x in arrays])
+        self.data: Array = end_to_end(list(grads.values())) if grads else None
 
     def clip(self, max_norm: float) -> Callable[[], float]:
         """See Adam.clip."""

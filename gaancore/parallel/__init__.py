@@ -10,7 +10,7 @@ has it, and what comes of the shares is put together in their order.
 """
 
 from gaancore.parallel.ask import ask_lists, ask_rows
-from gaancore.parallel.shares import ONE_SHARE, Shares
+from gaancore.parallel.shares import ONE_SHARE, Shares, dealt
 from gaancore.parallel.start import agreed, leave, num_threads, team
 from gaancore.parallel.team import ALONE, Team
 from gaancore.parallel.watch import watched
@@ -23,6 +23,7 @@ __all__ = [
     "agreed",
     "ask_lists",
     "ask_rows",
+    "dealt",
     "leave",
     "num_threads",
     "team",

@@ -1,11 +1,14 @@
 """A fixed number of shares of a piece of work, dealt out to the ranks in runs."""
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from gaancore.array import Array, array_module, device_of, to_device, to_numpy
 from gaancore.parallel.team import ALONE, Team
+
+T = TypeVar("T")
 
 
 class Shares:
@@ -60,6 +63,15 @@ class Shares:
         numbers = self.team.numbers(device_of(own))
         mine = numbers.exchange(xp.ascontiguousarray(columns), self._counts)
         return numbers.collect(_in_order(mine))[:n]
+
+
+def dealt(items: Sequence[T], team: Team) -> Sequence[T]:
+    """The run of `items` that this rank has, as `Shares` deals out shares.
+
+    >>> dealt(range(3), ALONE)
+    range(0, 3)
+    """
+    return items[Shares(len(items), team).run(len(items))]
 
 
 def _in_order(rows: Sequence[Array]) -> Array:

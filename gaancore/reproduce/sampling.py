@@ -3,16 +3,19 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
+from gaancore.parallel import ALONE, Team, dealt
 from gaancore.reproduce.printed import count_in
 from gaancore.reproduce.report.data import Facts, data_part
 from gaancore.reproduce.report.schema import SCHEMA, SamplingReport
 from gaancore.reproduce.tables import TABLES
 from gaancore.seeding import derive_seed, generator
+from gaancore.system.disk import checksum
 from gaancore.tasks import Task
 
 FANOUTS, NUM_SEEDS, REPEATS = (15, 15, 15), 512, 10  # Table 1
@@ -48,14 +51,18 @@ def sampled_sizes(
     repeats: int,
     seed: int,
     merge: bool,
+    team: Team = ALONE,
 ) -> SampledSizes:
-    """Draw `repeats` times from seeds of their own and take the mean.
+    """Draw `repeats` times from seeds of their own, a run of them by each rank, and take the mean.
 
     Each draw has min(num_seeds, N) distinct seeds, uniform over the nodes: the same ones for both
     values of `merge`. A first draw, which compiles and reads pages in, is not counted.
+    Raises SettingsError, in all ranks, if one has another graph.
     """
-    nodes, edges, seconds = [], [], []
-    for repeat in range(-1, repeats):
+    if team.size > 1:
+        team.expect_same({"data": f"{checksum([graph.indptr, graph.indices]):08x}"})
+    own: list[list[Any]] = []
+    for repeat in (-1, *dealt(range(repeats), team)):
         key = derive_seed(seed, "sampling table", repeat + 1)
         size = min(num_seeds, graph.num_nodes)
         rng = generator(seed, "sampling table seeds", repeat + 1)
@@ -63,9 +70,11 @@ def sampled_sizes(
         clock = time.perf_counter()
         blocks = sample_blocks(graph, seeds, fanouts, seed=key, merge=merge)
         if repeat >= 0:
-            seconds.append(time.perf_counter() - clock)
-            nodes.append([size, *(block.num_src for block in reversed(blocks))])
-            edges.append(sum(block.num_edges for block in blocks))
+            taken = time.perf_counter() - clock
+            counts = [size, *(block.num_src for block in reversed(blocks))]
+            own.append([counts, sum(block.num_edges for block in blocks), taken])
+    draws = [draw for of_rank in team.all(own) for draw in of_rank]
+    nodes, edges, seconds = zip(*draws, strict=True)
     return SampledSizes(
         merge=merge,
         nodes=tuple(np.mean(nodes, axis=0).tolist()),

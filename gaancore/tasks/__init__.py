@@ -13,6 +13,7 @@ from typing import Any
 from gaancore.data import load_ppi, load_reddit, synthetic_ppi, synthetic_reddit
 from gaancore.data.kind import look
 from gaancore.errors import expect_choice
+from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
 from gaancore.tasks.nodes import NodeTask
 from gaancore.tasks.task import Task
@@ -112,12 +113,18 @@ def task_of(folder: RunFolder) -> Task:
 
 
 def open_run(
-    path: str | os.PathLike[str], device: str = "auto", *, data: Any = None
+    path: str | os.PathLike[str],
+    device: str = "auto",
+    *,
+    data: Any = None,
+    team: Team = ALONE,
 ) -> NodeRun | TrafficRun:
     """The run in the folder `path`, finished or not, to be asked: a NodeRun or a TrafficRun.
 
     device : `auto` (a GPU if one works), `cpu` or `cuda:N`.
     data   : its data, a path or a dataset, if they have moved or came from memory.
+    team   : the ranks that compute together what they all ask, by default this process alone; all
+             of them then call the same methods in the same order.
     Raises DataError if there is no run, SettingsError if these are not its data.
 
     >>> import numpy as np
@@ -129,7 +136,7 @@ def open_run(
     (4, 2)
     """
     folder = RunFolder(user_path(path))
-    opened = task_of(folder).opened(folder, device)
+    opened = task_of(folder).opened(folder, device, team)
     if data is not None:
         opened.dataset = opened.own_data(data)
     return opened

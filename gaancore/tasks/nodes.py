@@ -106,13 +106,13 @@ class NodeTask(Task):
     ) -> ClassifierRun:
         return ClassifierRun(settings, dataset, folder, device, prefetch=prefetch, team=team)
 
-    def opened(self, folder: RunFolder, device: str) -> NodeRun:
+    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> NodeRun:
         s, facts = self.stored(folder)
 
         def load(path: str | None, **changes: Any) -> Any:
             return self.load_again(folder, replace(s, **changes), facts, path)
 
-        return NodeRun(folder, s, facts, load, device)
+        return NodeRun(folder, s, facts, load, device, team)
 
     def paper_model(self, settings: NodeSettings) -> Module:
         data = paper_data(self.name)

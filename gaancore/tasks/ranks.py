@@ -1,14 +1,13 @@
 """What the ranks of a run have to have in common, and how they are spoken of."""
 
-from dataclasses import asdict
-
-from gaancore.system.versions import versions
 from gaancore.training.run import Run
+from gaancore.training.same_data import alike_on_ranks
 
 # Of a step, where a launcher starts a run that names no other number. 1, 2, 4 and 8 ranks have
 # equally many, and 3 ranks wait for a ninth of the time. More would suit more numbers of ranks, but
 # each share draws neighbours of its own: on Reddit's look-alike the 8 shares of 512 seeds reach 1.3
-# times the edges and 3.5 times the nodes of one share, 24 shares 1.4 and 4.7 times.
+# times the edges and 3.4 times the nodes of one share, 24 shares 1.4 and 4.6 times (docs/cluster.md
+# says by which command).
 SHARES = 8
 
 
@@ -16,12 +15,7 @@ def expect_same_run(run: Run) -> None:
     """Raises SettingsError, in all ranks of a run that is about to begin, if one of them has other
     versions, settings or data than rank 0, or another kind of device: it names what differs.
     """
-    data = run.data_facts
-    facts = {f"version of {name}": found for name, found in versions().items()}
-    facts |= {"device": run.device.partition(":")[0], "data": data["checksum"]}
-    facts |= {f"data: {part}": sums for part, sums in data.get("checksums", {}).items()}
-    facts |= {name: repr(value) for name, value in asdict(run.settings).items()}
-    run.team.expect_same(facts)
+    run.team.expect_same(alike_on_ranks(run.settings, run.device, run.data_facts))
 
 
 def ranks_in_words(run: Run) -> list[str]:

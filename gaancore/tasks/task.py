@@ -94,8 +94,8 @@ class Task(ABC):
         """A run that is about to begin, or to be resumed, on the ranks of a team."""
 
     @abstractmethod
-    def opened(self, folder: RunFolder, device: str) -> NodeRun | TrafficRun:
-        """The run in `folder`, to be asked."""
+    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> NodeRun | TrafficRun:
+        """The run in `folder`, to be asked, by the ranks of a team together."""
 
     @abstractmethod
     def paper_model(self, settings: Any) -> Module:

@@ -93,13 +93,13 @@ class TrafficTask(Task):
     ) -> ForecastRun:
         return ForecastRun(settings, dataset, folder, device, team=team)
 
-    def opened(self, folder: RunFolder, device: str) -> TrafficRun:
+    def opened(self, folder: RunFolder, device: str, team: Team = ALONE) -> TrafficRun:
         s, facts = self.stored(folder)
 
         def load(path: str | None, **changes: Any) -> Any:
             return self.load_again(folder, replace(s, **changes), facts, path)
 
-        return TrafficRun(folder, s, facts, load, device)
+        return TrafficRun(folder, s, facts, load, device, team)
 
     def paper_model(self, settings: ForecastSettings) -> Module:
         return build_forecaster(settings, 1 + WIDTHS["time_of_day"])

@@ -17,11 +17,11 @@ from gaancore.data.nodes.missing import Nan, fill_missing
 from gaancore.data.nodes.split import has_label
 from gaancore.data.nodes.store.reader import is_store, open_store
 from gaancore.errors import DataError
+from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
 from gaancore.trained.scores import scores_of
 from gaancore.training.nodes.metrics import class_counts
 from gaancore.training.nodes.predict import Classifier
-from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.same_data import joined_by_position
 
@@ -132,12 +132,20 @@ class NewGraph:
     """Scores a classifier on a graph that it has not seen, its classes joined by their names.
 
     known : what the run calls its classes or labels, in its order.
+    team  : the ranks that compute the logits together.
     notes : a line on names that only one side has.
     Raises DataError if both have no name in common, or if the features are not the run's.
     """
 
-    def __init__(self, classifier: Classifier, labelled: Labelled, known: Sequence[str]) -> None:
+    def __init__(
+        self,
+        classifier: Classifier,
+        labelled: Labelled,
+        known: Sequence[str],
+        team: Team = ALONE,
+    ) -> None:
         self.classifier = classifier
+        self.team = team
         self.dataset, self.parts = labelled.dataset, labelled.parts
         d = self.dataset
         here = d.class_names or tuple(map(str, range(d.num_classes)))
@@ -172,8 +180,7 @@ class NewGraph:
         split = np.full(d.num_nodes, UNFLAGGED, np.int8)
         split[rows] = TEST
         view = replace(d, split=split)
-        statistics = (self.classifier.mean, self.classifier.scale)
-        scorer = Scorer(view, statistics, settings, prefetch, self.classifier.edges)
+        scorer = self.classifier.scorer(view, settings, prefetch, self.team)
         logits = scorer.logits(self.classifier.model, TEST)
         extra = len(self.unseen)
         joined = _joined(d.labels[rows], self.place, len(self.known) + extra)

@@ -22,7 +22,6 @@ from gaancore.training.nodes import words
 from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
 from gaancore.training.nodes.heads.of_test import look_at_heads
 from gaancore.training.nodes.predict import Classifier, load_classifier
-from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.prefetch import made_ahead
 from gaancore.training.same_data import data_differences
 
@@ -100,7 +99,9 @@ class NodeRun(OpenedRun):
         threshold : of several labels, take those that are more likely than this; by default 1/2.
         Raises SettingsError for a number or a threshold that makes no sense here.
         """
-        return predictions_of(self.classifier, self.inputs(data, nan=nan), top_k, threshold)
+        inputs = self.inputs(data, nan=nan)
+        self._expect_same(self.classifier.model, inputs.facts)
+        return predictions_of(self.classifier, inputs, top_k, threshold, self.team)
 
     def predict(self, data: Data = None) -> np.ndarray:
         """(N,) the most likely class of each node, by name; with several labels (N, C) bool."""
@@ -116,7 +117,9 @@ class NodeRun(OpenedRun):
         """(N, width) what a hidden layer puts out, from 1; by default the last, which the head
         reads. Raises SettingsError if there is no such layer.
         """
-        return self.classifier.embeddings(self.inputs(data, nan=nan), layer)
+        inputs = self.inputs(data, nan=nan)
+        self._expect_same(self.classifier.model, inputs.facts)
+        return self.classifier.embeddings(inputs, layer, self.team)
 
     def gates(
         self, data: Data = None, *, nodes: Sequence[Any] | None = None, layer: int | None = None
@@ -160,10 +163,9 @@ class NodeRun(OpenedRun):
         splits       : `train`, `validation` or `test`. By default the last two; of another graph
                        all parts of its split, or `all` labelled nodes if it has none.
         data         : the same data, if they have moved or came from memory, or another graph with
-                       the same features. There every node sees the whole graph, whole
-                       neighbourhoods by default. Classes are joined by their names; one that the
-                       run has not seen counts as missed. Only classes that a node has or is given
-                       are in macro-F1.
+                       the same features, which every node sees whole, all of its neighbours by
+                       default. Classes are joined by their names; one that the run has not seen
+                       counts as missed. Only classes that a node has or is given are in macro-F1.
         eval_fanouts : neighbours drawn at each step, -1 for all; by default as in training.
         per_class    : precision, recall, F1, support and calibration of each class or label as
                        well; see `calibration_errors`.
@@ -177,9 +179,7 @@ class NodeRun(OpenedRun):
         for split in splits or ():
             expect_choice("splits", split, tuple(SPLITS))
         asked = (eval_fanouts, per_class, made_ahead(prefetch, self.device))
-        if data is None:
-            return self._on_own(self.dataset, splits or DEFAULT_SPLITS, *asked)
-        own, differ = self._compared(data)
+        own, differ = (self.dataset, []) if data is None else self._compared(data)
         if own is None:
             return self._elsewhere(data, differ, splits, *asked)
         return self._on_own(own, splits or DEFAULT_SPLITS, *asked)
@@ -217,10 +217,11 @@ class NodeRun(OpenedRun):
             "edge_names": inputs.edge_names,
         }
         labelled = replace(labelled, dataset=replace(labelled.dataset, **matched))
+        self._expect_same(self.classifier.model, labelled.dataset.facts)
         self.classifier.features(inputs), self.classifier.graph(inputs)  # refuse other ones
         facts: Any = self.facts
         known = facts.get("class_names") or map(str, range(facts["num_classes"]))
-        graph = NewGraph(self.classifier, labelled, tuple(known))
+        graph = NewGraph(self.classifier, labelled, tuple(known), self.team)
         parts = list(labelled.parts) if splits is None else splits
         for part in parts:
             if part not in labelled.parts:
@@ -253,8 +254,8 @@ class NodeRun(OpenedRun):
         if eval_fanouts is not None:
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
         classifier = self.classifier
-        statistics = (classifier.mean, classifier.scale)
-        scorer = Scorer(dataset, statistics, settings, prefetch, classifier.edges)
+        self._expect_same(classifier.model, dataset.facts)
+        scorer = classifier.scorer(dataset, settings, prefetch, self.team)
         names = dataset.class_names or range(dataset.num_classes)
         found = Scored()
         for split in splits:

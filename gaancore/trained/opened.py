@@ -10,11 +10,14 @@ from typing import Any, ClassVar
 from gaancore.array import resolve_device
 from gaancore.display import Shown
 from gaancore.errors import DataError
+from gaancore.nn.module import Module
+from gaancore.parallel import ALONE, Team
 from gaancore.report import NODES, write
 from gaancore.system.disk import read_json
 from gaancore.training.record import DataFacts, LogLine, Record
 from gaancore.training.run_folder import REMEDY, RunFolder
-from gaancore.training.same_data import expect_same_data, not_compared
+from gaancore.training.same_data import Facts, alike_on_ranks, expect_same_data, not_compared
+from gaancore.training.step import weights_checksum
 
 DEFAULT_SPLITS = ("validation", "test")
 
@@ -36,6 +39,8 @@ class OpenedRun(Shown, ABC):
     load     : load(path, **changes) gives the data at a path, or None for the run's own, read as
                in training with some settings changed.
     device   : `auto` (a GPU if one works), `cpu` or `cuda:N`.
+    team     : the ranks that compute together what they all ask. All then call the same methods in
+               the same order, and each gets the whole answer.
     """
 
     kind_of_data: ClassVar[type]
@@ -48,11 +53,13 @@ class OpenedRun(Shown, ABC):
         facts: DataFacts,
         load: Callable[..., Any],
         device: str = "auto",
+        team: Team = ALONE,
     ) -> None:
         self.folder = folder
         self.settings = settings
         self.facts = facts
         self.device = resolve_device(device)
+        self.team = team
         self._load = load
 
     @property
@@ -93,6 +100,15 @@ class OpenedRun(Shown, ABC):
                 f"{type(data).__name__}"
             )
         return data
+
+    def _expect_same(self, model: Module, data: Callable[[], Facts]) -> None:
+        """Raises SettingsError, in all ranks, unless each has the same run, with `model` as its
+        best weights, the same data, whose facts are asked for, and the same versions.
+        """
+        if self.team.size > 1:
+            of_run = {"weights": weights_checksum(model), "the run's data": self.facts["checksum"]}
+            facts = alike_on_ranks(self.settings, self.device, data())
+            self.team.expect_same(of_run | facts)
 
     @property
     def not_compared(self) -> str | None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import SettingsError
+from gaancore.parallel import ALONE, Team
 from gaancore.training.nodes.predict import Classifier
 
 
@@ -57,12 +58,18 @@ def expect_choosable(
 
 
 def predictions_of(
-    classifier: Classifier, inputs: NodeInputs, top_k: int | None, threshold: float | None
+    classifier: Classifier,
+    inputs: NodeInputs,
+    top_k: int | None,
+    threshold: float | None,
+    team: Team = ALONE,
 ) -> Predictions:
-    """Everything about every node of `inputs`. Raises SettingsError as `expect_choosable`."""
+    """Everything about every node of `inputs`, computed by all ranks of `team` together, each of
+    which gets it. Raises SettingsError as `expect_choosable`.
+    """
     num_classes = classifier.model.head.bias.shape[0]
     expect_choosable(classifier, num_classes, top_k, threshold)
-    logits = classifier.logits(inputs)
+    logits = classifier.logits(inputs, team)
     probabilities = classifier.probabilities(logits)
     names = np.array(classifier.class_names or tuple(map(str, range(num_classes))))
     top = None if top_k is None else np.argsort(-logits, axis=1, kind="stable")[:, :top_k]

@@ -1,7 +1,7 @@
 """A run that forecasts traffic, opened."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, get_args
@@ -52,9 +52,15 @@ class TrafficRun(OpenedRun):
     def _forecaster(self, dataset: TrafficDataset) -> SpeedForecaster:
         return load_forecaster(self.folder, self.settings, dataset, self.device)
 
+    def _asked_of(self, data: Any, dataset: TrafficDataset) -> SpeedForecaster:
+        """The best weights, on `dataset`, read from `data`, which all ranks have alike."""
+        found = self.forecaster if data is None else self._forecaster(dataset)
+        self._expect_same(found.model, dataset.facts)
+        return found
+
     def intervals(self, level: float) -> Intervals:
         """How far off a forecast may be, see `validation_intervals`: of the run's own data."""
-        scorer = ForecastScorer(self.forecaster.dataset, self.settings)
+        scorer = ForecastScorer(self.forecaster.dataset, self.settings, team=self.team)
         return validation_intervals(scorer, self.forecaster.predict, level)
 
     def forecast(
@@ -80,7 +86,7 @@ class TrafficRun(OpenedRun):
         """
         expect_choice("missing", missing, get_args(LatestMissing))
         dataset, lines, notes = self._readings(data, start)
-        forecaster = self.forecaster if data is None else self._forecaster(dataset)
+        forecaster = self._asked_of(data, dataset)
         history = self.settings.history
         read = share_read(dataset, history)
         lines += expect_read(dataset, read, history, missing)
@@ -116,7 +122,7 @@ class TrafficRun(OpenedRun):
         differ = self._differ(data, dataset)
         if differ:
             lines += on_others(dataset, differ, self._own(), self.settings)
-        forecaster = self.forecaster if data is None else self._forecaster(dataset)
+        forecaster = self._asked_of(data, dataset)
         scorer, part = self._scorer(dataset, own=not differ)
         if doubt := forecaster.scaler.foreign_units(dataset):
             lines.append(f"warning: {doubt}")
@@ -215,7 +221,7 @@ class TrafficRun(OpenedRun):
         dataset, lines, notes = self._readings(data, start)
         differ = self._differ(data, dataset)
         own = not differ
-        forecaster = self.forecaster if data is None else self._forecaster(dataset)
+        forecaster = self._asked_of(data, dataset)
         if not own:
             if splits:
                 raise SettingsError(
@@ -248,27 +254,24 @@ class TrafficRun(OpenedRun):
         mape_min: float | None = None,
     ) -> tuple[ForecastScorer, str]:
         """What scores the run's own data, or all windows of others, and the part to look at."""
+        asked = {"at": at, "mape_min": mape_min, "team": self.team}
+        scorer_of = partial(ForecastScorer, dataset, self.settings, **asked)
         if own:
-            return ForecastScorer(dataset, self.settings, at=at, mape_min=mape_min), "test"
+            return scorer_of(), "test"
         known = self._own()
         learned = None if known is None else (known, ForecastScorer(known, self.settings).windows)
-        scorer = ForecastScorer(
-            dataset,
-            self.settings,
-            windows=all_windows(dataset, self.settings),
-            at=at,
-            mape_min=mape_min,
-            learned=learned,
-        )
+        scorer = scorer_of(windows=all_windows(dataset, self.settings), learned=learned)
         (part,) = scorer.parts
         return scorer, part
 
     def _own(self) -> TrafficDataset | None:
-        """The run's own data; None where they are gone."""
+        """The run's own data; None where they are gone, as they then are for all ranks."""
         try:
-            return self.dataset
+            found = self.dataset
         except (DataError, SettingsError):
-            return None
+            found = None
+        self.team.expect_same({"the run's own data": "nothing" if found is None else "them"})
+        return found
 
     def plot(
         self,

@@ -1,10 +1,14 @@
-"""Whether data are those of a run: all that the run wrote down about them is compared."""
+"""Whether data are those of a run: all that the run wrote down about them is compared. And what all
+ranks have to have alike.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from gaancore.errors import SettingsError
+from gaancore.system.versions import versions
 
 Facts = Mapping[str, Any]
 
@@ -47,6 +51,16 @@ def data_differences(then: Facts, now: Facts) -> list[str]:
         if all(part in checksums for checksums in parts) and parts[0][part] != parts[1][part]:
             found.append(words)
     return found
+
+
+def alike_on_ranks(settings: Any, device: str, data: Facts) -> dict[str, Any]:
+    """What all ranks of a run must have alike (see Team.expect_same): versions, the kind of device,
+    the data, of which some facts are given, and the settings.
+    """
+    facts: dict[str, Any] = {f"version of {name}": found for name, found in versions().items()}
+    facts |= {"device": device.partition(":")[0], "data": data["checksum"]}
+    facts |= {f"data: {part}": sums for part, sums in data.get("checksums", {}).items()}
+    return facts | {name: repr(value) for name, value in asdict(settings).items()}
 
 
 def not_compared(facts: Facts) -> str | None:

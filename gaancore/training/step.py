@@ -11,6 +11,7 @@ import numpy as np
 from gaancore.array import Array, array_module, device_of, to_device, to_host_later, to_numpy
 from gaancore.errors import TrainingError
 from gaancore.nn.module import Module, Parameter
+from gaancore.optim.flat import end_to_end, views
 from gaancore.parallel import Shares, Team
 from gaancore.system.disk import checksum
 from gaancore.training.pieces import Gradients
@@ -60,7 +61,7 @@ class StepGradients:
             self.model.zero_grad()
             losses.append(self.pieces.of(partial(learn, batch), batch.parts if step.count else ()))
             if not alone:
-                gradients.append(_flat(self.model.parameters()))
+                gradients.append(_row(self.model.parameters()))
         later = [[to_host_later(part) for part in parts] for parts in losses]
         launched()
         if alone:
@@ -87,30 +88,31 @@ def _sum(parts: Sequence[Callable[[], np.ndarray]]) -> float:
     return sum(float(part()) for part in parts)
 
 
-def _flat(parameters: Sequence[Parameter]) -> Array:
+def _row(parameters: Sequence[Parameter]) -> Array:
     """All gradients in one row, 0 where there is none; then a 1 for each that is there."""
     xp, there = array_module(parameters[0].data), [p.grad is not None for p in parameters]
     grads = [xp.zeros_like(p.data) if p.grad is None else p.grad for p in parameters]
     flags = to_device(np.array(there, parameters[0].dtype), device_of(parameters[0].data))
-    return xp.concatenate([*(grad.reshape(-1) for grad in grads), flags])
+    return end_to_end([*grads, flags])
 
 
 def _put(parameters: Sequence[Parameter], row: Array) -> None:
     """Gradients out of a sum of such rows; none where no share had one."""
-    there = to_numpy(row[-len(parameters) :])
-    at = 0
-    for p, having in zip(parameters, there, strict=True):
-        stop = at + p.data.size
-        p.grad = row[at:stop].reshape(p.shape).copy() if having else None
-        at = stop
+    *grads, there = views(row, [*(p.shape for p in parameters), (len(parameters),)])
+    for p, grad, having in zip(parameters, grads, to_numpy(there), strict=True):
+        p.grad = grad.copy() if having else None
+
+
+def weights_checksum(model: Module) -> int:
+    """CRC-32 of all weights."""
+    return checksum(np.ascontiguousarray(to_numpy(p.data)) for p in model.parameters())
 
 
 def expect_same_weights(model: Module, team: Team) -> None:
     """Raises TrainingError if the weights of another rank have come to differ from rank 0's."""
     if team.size == 1:
         return
-    weights = (np.ascontiguousarray(to_numpy(p.data)) for p in model.parameters())
-    sums = team.all(checksum(weights))
+    sums = team.all(weights_checksum(model))
     if sums != sums[:1] * team.size:
         rank = next(rank for rank, found in enumerate(sums) if found != sums[0])
         raise TrainingError(

@@ -123,9 +123,8 @@ def test_what_does_not_run_in_several_processes_is_refused_by_one_of_them(
     gaancore, refused, launched
 ):
     for command in (
-        ["predict", "runs/x"],
-        ["evaluate", "runs/x"],
-        ["convert", "a", "b"],
+        ["explain", "runs/x"],
+        ["report", "runs/x"],
         ["reproduce", "main"],
     ):
         launched(0, 3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gaancore.data.nodes.checks import RepeatedEdges, check_features
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.features.matrix import FeatureMatrix, chosen_columns
+from gaancore.data.nodes.features.matrix import FeatureMatrix, arrays_of, chosen_columns
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.layouts.reading import AS_IT_IS, Reading
 from gaancore.data.nodes.make import RawDataset, settle_graph
@@ -50,6 +50,13 @@ class NodeInputs(Shown):
             "edge_attr": self.graph.edge_attr,
             "notes": len(self.notes) or None,
         }
+
+    def facts(self) -> dict[str, str]:
+        """A checksum of the graph and of the features of nodes and edges."""
+        graph = self.graph
+        arrays = [graph.indptr, graph.indices, *arrays_of(self.features)]
+        arrays += [] if graph.edge_attr is None else [graph.edge_attr]
+        return {"checksum": f"{checksum(arrays):08x}"}
 
     def rows_of(self, ids: Iterable[str]) -> np.ndarray:
         """(n,) int64: the rows of the nodes that the files call `ids`, one for each, in this order.

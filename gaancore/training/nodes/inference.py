@@ -14,7 +14,7 @@ from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
 from gaancore.graph.sampler import sample_blocks
 from gaancore.models.node_classifier import FeedForward, Inputs, given
-from gaancore.parallel import ONE_SHARE, Shares
+from gaancore.parallel import ONE_SHARE, Shares, dealt
 from gaancore.seeding import derive_seed
 from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor, no_grad
@@ -41,8 +41,9 @@ def infer(
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
     layer, and some 16 + 4 K bytes for each edge of a chunk.
 
-    shares : what the rows of each layer are cut into; each rank computes its own, and gets the
-             others'.
+    shares : what the rows of each layer are cut into, before they are cut into chunks. Each rank
+             computes a run of the chunks, and gets the others'. BLAS rounds a row of a product
+             by its place in it, so the chunks decide the last digits; who computes them does not.
     """
     with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):
@@ -53,15 +54,20 @@ def infer(
 
 
 def infer_hidden(
-    model: Model, graph: CSRGraph, features: Matrix, nodes: np.ndarray, layer: int
+    model: Model,
+    graph: CSRGraph,
+    features: Matrix,
+    nodes: np.ndarray,
+    layer: int,
+    shares: Shares = ONE_SHARE,
 ) -> np.ndarray:
     """What `layer`, 1 to model.num_layers, puts out for `nodes`: (len(nodes), its width).
 
-    Whole neighbourhoods, in the memory of `infer`; later layers are not computed. The head makes
-    the logits from the last one.
+    Whole neighbourhoods, in the memory of `infer`, with its `shares`; later layers are not
+    computed. The head makes the logits from the last one.
     """
     with no_grad(), on_device_of(model.head.bias.data):
-        return to_numpy(_hidden(model, graph, features, nodes, layer))
+        return to_numpy(_hidden(model, graph, features, nodes, layer, shares))
 
 
 def _hidden(
@@ -70,7 +76,7 @@ def _hidden(
     features: Matrix,
     nodes: np.ndarray,
     num_layers: int,
-    shares: Shares = ONE_SHARE,
+    shares: Shares,
 ) -> Array:
     """The output of layer `num_layers`, on the device of the model."""
     device = device_of(model.head.bias.data)
@@ -107,10 +113,9 @@ def infer_sampled(
     Batches of `batch_size` nodes; the draw is a function of (seed, batch). Memory is that of a
     training step without gradients, for each of `prefetch` batches made ahead and the one in use.
 
-    shares : what the batches are dealt out to; each rank computes its own, and gets the others'.
+    shares : of whose ranks each computes a run of the batches, and gets the others'.
     """
-    starts = range(0, max(1, nodes.size), batch_size)
-    own = starts[shares.run(len(starts))]
+    own = dealt(range(0, max(1, nodes.size), batch_size), shares.team)
     none = np.empty((0, model.head.bias.data.size), model.head.bias.dtype)
     device = device_of(model.head.bias.data)
 
@@ -143,33 +148,29 @@ def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int, shares: Shares) ->
 
 
 def _chunks(graph: CSRGraph, nodes: np.ndarray, shares: Shares) -> Iterator[np.ndarray]:
-    """The runs of `nodes` that `runs_of` says."""
-    for part in runs_of(graph.degrees[nodes], shares):
-        yield nodes[part]
+    """This rank's chunks of `nodes`; one without nodes if it has none."""
+    chunks = cut_rows(nodes.size, shares, graph.degrees[nodes])
+    for chunk in dealt(chunks, shares.team) or [slice(0, 0)]:
+        yield nodes[chunk]
 
 
-def runs_of(degrees: np.ndarray, shares: Shares) -> Iterator[slice]:
-    """Runs of the rows of this rank's shares, with at most EDGES_AT_A_TIME edges each (or one row),
-    none across two shares; one without rows if there are none.
-
-    degrees : (n,) of all rows; those of other ranks do not matter.
+def cut_rows(count: int, shares: Shares, degrees: np.ndarray | None = None) -> list[slice]:
+    """Chunks of `count` rows, none across two shares, with at most ROWS_AT_A_TIME rows and, where
+    rows have `degrees` (count,), EDGES_AT_A_TIME edges each (or one row).
     """
-    stops = np.cumsum(degrees)
-    for share in own_shares(shares, degrees.size):
-        start, stop = share.start, -1
-        while stop < share.stop:
-            before = stops[start - 1] if start else 0
-            stop = int(np.searchsorted(stops, before + EDGES_AT_A_TIME, side="right"))
-            stop = min(max(stop, start + 1), start + ROWS_AT_A_TIME, share.stop)
-            yield slice(start, stop)
+    stops = None if degrees is None else np.cumsum(degrees)
+    chunks = []
+    for share in Shares(shares.count).cut(count):
+        start = share.start
+        while start < share.stop:
+            stop = min(start + ROWS_AT_A_TIME, share.stop)
+            if stops is not None:
+                before = stops[start - 1] if start else 0
+                limit = np.searchsorted(stops, before + EDGES_AT_A_TIME, side="right")
+                stop = min(max(int(limit), start + 1), stop)
+            chunks.append(slice(start, stop))
             start = stop
-
-
-def own_shares(shares: Shares, count: int) -> list[slice]:
-    """Which of `count` rows this rank's shares have, and no share that has none; one slice of no
-    rows if there is nothing.
-    """
-    return [share for share in shares.cut(count) if share.start < share.stop] or [slice(0, 0)]
+    return chunks
 
 
 def _of_features(
@@ -194,12 +195,6 @@ def _in_chunks(
     shares: Shares,
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
-    parts = [layer(given(rows(part))).data for part in runs_of_rows(count, shares)]
+    own = dealt(cut_rows(count, shares), shares.team) or [slice(0, 0)]
+    parts = [layer(given(rows(chunk))).data for chunk in own]
     return shares.rows(array_module(parts[0]).concatenate(parts))
-
-
-def runs_of_rows(count: int, shares: Shares) -> Iterator[slice]:
-    """Runs of this rank's shares of `count` rows without edges, as `runs_of`."""
-    for share in own_shares(shares, count):
-        for start in range(share.start, max(share.stop, share.start + 1), ROWS_AT_A_TIME):
-            yield slice(start, min(start + ROWS_AT_A_TIME, share.stop))

@@ -9,15 +9,18 @@ import numpy as np
 import scipy  # whose modules are imported at their first use
 
 from gaancore.array import resolve_device
+from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.edges import standardised_edges
 from gaancore.data.nodes.features.standardised import Features
 from gaancore.data.nodes.inputs import NodeInputs, identity_of
 from gaancore.data.nodes.layouts.without_features import one_hot
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
+from gaancore.parallel import ALONE, Shares, Team
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.inference import infer, infer_hidden
+from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder
 
@@ -57,21 +60,39 @@ class Classifier:
             self.nodes,
         )  # fmt: skip
 
-    def logits(self, inputs: NodeInputs) -> np.ndarray:
+    def logits(self, inputs: NodeInputs, team: Team = ALONE) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
         `infer`. Raises DataError as `features`.
-        """
-        return infer(self.model, self.graph(inputs), self.features(inputs), _all_nodes(inputs))
 
-    def embeddings(self, inputs: NodeInputs, layer: int | None = None) -> np.ndarray:
+        team : the ranks that compute them together; each gets all. The rows of a layer are cut into
+               the run's shares, as in its validations.
+        """
+        return infer(self.model, *self._asked(inputs), self._shares(team))
+
+    def embeddings(
+        self, inputs: NodeInputs, layer: int | None = None, team: Team = ALONE
+    ) -> np.ndarray:
         """(N, width): what hidden layer `layer` puts out, from 1; if None, the last, which the
         head reads. Otherwise as `logits`. Raises SettingsError if there is no such layer.
         """
         self.expect_layer(layer)
         number = layer or self.model.num_layers
-        return infer_hidden(
-            self.model, self.graph(inputs), self.features(inputs), _all_nodes(inputs), number
-        )
+        return infer_hidden(self.model, *self._asked(inputs), number, self._shares(team))
+
+    def scorer(
+        self, dataset: NodeDataset, settings: NodeSettings, prefetch: int, team: Team = ALONE
+    ) -> Scorer:
+        """What scores the model on the splits of a dataset; see Scorer."""
+        statistics = (self.mean, self.scale)
+        return Scorer(dataset, statistics, settings, prefetch, self.edges, team)
+
+    def _asked(self, inputs: NodeInputs) -> tuple[CSRGraph, Features, np.ndarray]:
+        """The graph, the features, and all nodes."""
+        graph = self.graph(inputs)
+        return graph, self.features(inputs), np.arange(graph.num_nodes)
+
+    def _shares(self, team: Team) -> Shares:
+        return Shares(self.settings.shares, team)
 
     def expect_layer(self, layer: int | None) -> None:
         """Raises SettingsError unless the model has this hidden layer; None is any."""
@@ -137,10 +158,6 @@ class Classifier:
         """
         special = scipy.special
         return special.expit(logits) if self.multi_label else special.softmax(logits, axis=1)
-
-
-def _all_nodes(inputs: NodeInputs) -> np.ndarray:
-    return np.arange(inputs.graph.num_nodes)
 
 
 def load_classifier(

@@ -88,7 +88,7 @@ class ClassifierRun(Run):
             self.prefetch = made_ahead(prefetch, device)
             edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
             statistics = feature_statistics(dataset, s.normalize)
-            self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, shares)
+            self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, team)
             view = self.scorer.view(TRAIN)
             rows = self.scorer.rows(view)
             table, told = table_on(device, rows.matrix)

@@ -8,7 +8,7 @@ from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.edges import standardised_edges
 from gaancore.data.nodes.features.standardised import Features
 from gaancore.data.nodes.rows import WholeRows
-from gaancore.parallel import Shares
+from gaancore.parallel import ALONE, Shares, Team
 from gaancore.training.nodes.baselines.of_nodes import Baselines, baselines
 from gaancore.training.nodes.build import Model
 from gaancore.training.nodes.inference import infer, infer_sampled
@@ -22,8 +22,8 @@ class Scorer:
     statistics : (mean, scale), each (F,), by which the model's features are standardised.
     edges      : the same of the features of edges, each (B,); None: the model reads none.
     prefetch   : batches made ahead, where `eval_fanouts` asks for sampled neighbourhoods.
-    shares     : what the rows of each layer are cut into, as the steps of training are; each rank
-                 computes its own. By default as the settings say, on one rank.
+    team       : the ranks that compute the logits together. The rows of each layer are cut into the
+                 settings' shares, as the steps of training are (see `infer`).
     """
 
     def __init__(
@@ -33,14 +33,14 @@ class Scorer:
         settings: NodeSettings,
         prefetch: int = 0,
         edges: tuple[np.ndarray, np.ndarray] | None = None,
-        shares: Shares | None = None,
+        team: Team = ALONE,
     ) -> None:
         self.dataset = dataset
         self.statistics = statistics
         self.settings = settings
         self.prefetch = prefetch
         self.edges = edges
-        self.shares = shares or Shares(settings.shares)
+        self.shares = Shares(settings.shares, team)
         self._views: dict[int, NodeDataset] = {}
 
     def view(self, split: int) -> NodeDataset:

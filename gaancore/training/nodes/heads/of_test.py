@@ -11,7 +11,6 @@ from gaancore.errors import SettingsError
 from gaancore.nn.observe import Seen, observing
 from gaancore.training.nodes.heads.values import HeadValues, attention_entropy, gate_values
 from gaancore.training.nodes.predict import Classifier
-from gaancore.training.nodes.scorer import Scorer
 
 SHOWN_NODES = 16
 CLOSED, OPEN = 0.1, 0.9  # a gate below or above it lets next to nothing, or all, of a head through
@@ -98,11 +97,9 @@ def look_at_heads(classifier: Classifier, dataset: NodeDataset) -> HeadsOfTest:
         gates(seen)
         entropy(seen)
 
-    statistics = (classifier.mean, classifier.scale)
+    scorer = classifier.scorer(dataset, replace(settings, eval_fanouts=(-1,)), prefetch=0)
     with observing(observer):
-        Scorer(
-            dataset, statistics, replace(settings, eval_fanouts=(-1,)), edges=classifier.edges
-        ).score(classifier.model, TEST)
+        scorer.score(classifier.model, TEST)
     return HeadsOfTest(
         classifier, dataset, ids[nodes], view.graph.degrees[nodes], gates.layers, entropy.layers
     )

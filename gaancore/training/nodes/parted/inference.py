@@ -1,7 +1,7 @@
 """Outputs of this rank's share of some nodes of a store in parts, layer by layer or drawn.
 
-As nodes/inference.py does it of a whole graph, with the same runs of rows, so the same bits. Each
-rank holds the hidden vectors of its own rows alone, and asks for those of the neighbours.
+As nodes/inference.py does it of a whole graph, in the same chunks of rows, so with the same bits.
+Each rank holds the hidden vectors of its own rows alone, and asks for those of the neighbours.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,32 +12,37 @@ import numpy as np
 from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
 from gaancore.data.parts.rows import PartedRows
 from gaancore.models.node_classifier import FeedForward, Inputs, given
-from gaancore.parallel import Shares, Team, ask_rows
+from gaancore.parallel import Shares, Team, ask_rows, dealt
 from gaancore.seeding import derive_seed
+from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor, no_grad
 from gaancore.training.nodes.batches import features_to
 from gaancore.training.nodes.build import Model
-from gaancore.training.nodes.inference import runs_of, runs_of_rows
+from gaancore.training.nodes.inference import cut_rows
 
 T = TypeVar("T")
+NONE = slice(0, 0)
 
 
-def infer_own(model: Model, rows: PartedRows, nodes: np.ndarray, shares: Shares) -> np.ndarray:
-    """Logits (n, classes) of nodes[shares.run(len(nodes))], from their whole neighbourhoods."""
+def infer_own(
+    model: Model, rows: PartedRows, nodes: np.ndarray, shares: Shares
+) -> tuple[np.ndarray, np.ndarray]:
+    """Some of the `nodes`, those that this rank computes, and their logits from their whole
+    neighbourhoods.
+    """
     device = device_of(model.head.bias.data)
     with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):
-            return to_numpy(_of_features(model, rows, nodes, device, shares))
-        needed = _hops(rows, nodes, model.num_layers, shares)
-        h = _of_features(model.embed, rows, needed[-1], device, shares)
-        for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
-            h = _next_layer(model, number, rows, h, inner, outer, shares)
-        first = shares.run(nodes.size).start
-        parts = [
-            model.head(Tensor(h[part.start - first : part.stop - first])).data
-            for part in runs_of_rows(nodes.size, shares)
-        ]
-        return to_numpy(array_module(h).concatenate(parts))
+            found = _of_features(model, rows, nodes, device, shares)
+        else:
+            needed = _hops(rows, nodes, model.num_layers, shares)
+            h = _of_features(model.embed, rows, needed[-1], device, shares)
+            for number, (inner, outer) in enumerate(
+                zip(needed[-2::-1], needed[:0:-1], strict=True)
+            ):
+                h = _next_layer(model, number, rows, h, inner, outer, shares)
+            found = _in_chunks(model.head, h.fetch, nodes.size, device, shares)
+        return nodes[found.own], to_numpy(found.rows)
 
 
 def infer_sampled_own(
@@ -50,9 +55,8 @@ def infer_sampled_own(
     seed: int,
     shares: Shares,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Some of the `nodes`, those of this rank's batches, and their logits from drawn neighbours."""
-    starts = range(0, max(1, nodes.size), batch_size)
-    own = starts[shares.run(len(starts))]
+    """The same from drawn neighbours; this rank computes a run of the batches."""
+    own = dealt(range(0, max(1, nodes.size), batch_size), shares.team)
     device = device_of(model.head.bias.data)
     logits = [np.empty((0, model.head.bias.data.size), model.head.bias.dtype)]
     with no_grad():
@@ -68,55 +72,64 @@ def infer_sampled_own(
     return np.concatenate([nodes[:0], *met]), np.concatenate(logits)
 
 
+class Spread:
+    """Rows of which each rank has a run. own: which ones this rank has."""
+
+    def __init__(self, chunks: Sequence[slice], parts: Sequence[Array], team: Team) -> None:
+        self.own = slice(chunks[0].start, chunks[-1].stop) if chunks else NONE
+        self.rows = array_module(parts[0]).concatenate(parts)
+        self.team = team
+        self._bounds = np.array(team.all([self.own.start, self.own.stop]))
+        self._having = np.flatnonzero(self._bounds[:, 0] < self._bounds[:, 1])  # ranks with rows
+        self._here = to_numpy(self.rows)
+
+    def fetch(self, at: np.ndarray) -> np.ndarray:
+        """The rows of these numbers; all ranks have to ask."""
+        starts = self._bounds[self._having, 0]
+        owner = self._having[np.searchsorted(starts, at, side="right") - 1]
+        return ask_rows(self.team, owner, [at - self._bounds[owner, 0]], self._here.__getitem__)
+
+
 def _next_layer(
     model: Model,
     number: int,
     rows: PartedRows,
-    h: Array,
+    h: Spread,
     inner: np.ndarray,
     outer: np.ndarray,
     shares: Shares,
-) -> Array:
-    """Layer `number` of this rank's share of the nodes `inner`, from that of its neighbours, which
-    are among `outer`, of which this rank has h.
-    """
+) -> Spread:
+    """Layer `number` of the nodes `inner`, from `h`, that of the nodes `outer`."""
     assert not isinstance(model, FeedForward)
-    team, device = shares.team, device_of(h)
-    own = shares.run(outer.size)
-    bounds = np.array(team.all([own.start, own.stop]))
-    having = np.flatnonzero(bounds[:, 0] < bounds[:, 1])  # the ranks that have rows of h
-    here = to_numpy(h)
-    parts = []
-    for part in _in_step(_runs(rows, inner, shares), team):
-        block = rows.block_of(inner[part or slice(0, 0)])
-        at = np.searchsorted(outer, block.src_ids)
-        owner = having[np.searchsorted(bounds[having, 0], at, side="right") - 1]
-        found = ask_rows(team, owner, [at - bounds[owner, 0]], here.__getitem__)
-        if part is not None:
+    device = device_of(h.rows)
+    own, parts = _chunks(rows, inner, shares), []
+    for chunk in _in_step(own or [NONE], rows.team):
+        block = rows.block_of(inner[chunk or NONE])
+        found = h.fetch(np.searchsorted(outer, block.src_ids))
+        if chunk is not None:
             sources = Tensor(to_device(found, device))
             parts.append(model.layer(number, sources, block.to(device)).data)
-    return array_module(h).concatenate(parts)
+    return Spread(own, parts, rows.team)
 
 
 def _hops(rows: PartedRows, nodes: np.ndarray, num_steps: int, shares: Shares) -> list[np.ndarray]:
     """[B_0, B_1, ..., B_L]: the nodes, then each set with all of its neighbours, ascending."""
-    sets, team = [nodes], shares.team
+    sets = [nodes]
     reached = np.zeros(rows.num_nodes, bool)
     reached[nodes] = True
     for _ in range(num_steps):
-        for part in _in_step(_runs(rows, sets[-1], shares), team):
-            _, neighbours = rows.neighbours(sets[-1][part or slice(0, 0)])
+        for chunk in _in_step(_chunks(rows, sets[-1], shares), rows.team):
+            _, neighbours = rows.neighbours(sets[-1][chunk or NONE])
             reached[neighbours] = True
-        reached[team.rows(np.flatnonzero(reached))] = True
+        reached[rows.team.rows(np.flatnonzero(reached))] = True
         sets.append(np.flatnonzero(reached))
     return sets
 
 
-def _runs(rows: PartedRows, nodes: np.ndarray, shares: Shares) -> list[slice]:
-    own = shares.run(nodes.size)
-    degrees = np.zeros(nodes.size, np.int64)
-    degrees[own] = rows.degrees(nodes[own])
-    return list(runs_of(degrees, shares))
+def _chunks(rows: PartedRows, nodes: np.ndarray, shares: Shares) -> Sequence[slice]:
+    """This rank's chunks of `nodes`, whose degrees all ranks have to know."""
+    degrees = rows.team.rows(rows.degrees(dealt(nodes, rows.team)))
+    return dealt(cut_rows(nodes.size, shares, degrees), rows.team)
 
 
 def _of_features(
@@ -125,14 +138,25 @@ def _of_features(
     nodes: np.ndarray,
     device: str,
     shares: Shares,
-) -> Array:
-    """The layer applied to the features of this rank's share of `nodes`."""
-    parts = []
-    for part in _in_step(list(runs_of_rows(nodes.size, shares)), shares.team):
-        (x,) = rows.features([nodes[part or slice(0, 0)]])
-        if part is not None:
+) -> Spread:
+    """The layer applied to the features of `nodes`."""
+    return _in_chunks(layer, lambda at: rows.features([nodes[at]])[0], nodes.size, device, shares)
+
+
+def _in_chunks(
+    layer: Callable[[Inputs], Tensor],
+    fetch: Callable[[np.ndarray], np.ndarray | CSRMatrix],
+    count: int,
+    device: str,
+    shares: Shares,
+) -> Spread:
+    """The layer applied to `count` rows, which `fetch` gives by their numbers."""
+    own, parts = dealt(cut_rows(count, shares), shares.team), []
+    for chunk in _in_step(own or [NONE], shares.team):
+        x = fetch(np.arange(count)[chunk or NONE])
+        if chunk is not None:
             parts.append(layer(given(features_to(x, device))).data)
-    return array_module(parts[0]).concatenate(parts)
+    return Spread(own, parts, shares.team)
 
 
 def _in_step(own: Sequence[T], team: Team) -> Iterator[T | None]:

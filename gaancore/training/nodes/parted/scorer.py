@@ -70,8 +70,7 @@ class PartedScorer:
         """Some of the nodes, and their logits."""
         s = self.settings
         if all(fanout == -1 for fanout in s.eval_fanouts) or not model.num_steps:
-            own = nodes[self.shares.run(nodes.size)]
-            return own, infer_own(model, view, nodes, self.shares)
+            return infer_own(model, view, nodes, self.shares)
         return infer_sampled_own(
             model,
             view,

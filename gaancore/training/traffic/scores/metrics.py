@@ -8,7 +8,7 @@ import numpy as np
 
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.errors import SettingsError, ShapeError, TrainingError
-from gaancore.parallel import ALONE, Shares, Team
+from gaancore.parallel import ALONE, Team, dealt
 
 DEFINITION = (
     "masked errors, over all readings that are there, in the data's units: MAE = mean |p - y|, "
@@ -157,7 +157,7 @@ def score(
     """
     ahead, shape = np.arange(windows.history, windows.span)[:, None], (windows.horizon, -1)
     firsts, own = range(0, len(starts), batch_size), []
-    for first in firsts[Shares(len(firsts), team).run(len(firsts))]:
+    for first in dealt(firsts, team):
         batch, errors = (
             starts[first : first + batch_size],
             ForecastErrors(windows.horizon, mape_min),

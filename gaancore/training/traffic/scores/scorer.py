@@ -9,7 +9,7 @@ import numpy as np
 from gaancore.data.traffic.dataset import TrafficDataset, Windows
 from gaancore.data.traffic.windows import split_windows, window_starts
 from gaancore.errors import DataError
-from gaancore.parallel import ALONE, Team
+from gaancore.parallel import ALONE, Team, dealt
 from gaancore.training.traffic.scores.baselines import Learned, historical_average, last_value
 from gaancore.training.traffic.scores.metrics import (
     Forecaster,
@@ -106,11 +106,16 @@ class ForecastScorer:
         return reported_steps(self.dataset.step, self.settings.horizon, self.at)
 
     def predictions(self, predict: Forecaster, part: str) -> np.ndarray:
-        """(horizon, W, N) float32: what is forecast from every window of a part."""
+        """(horizon, W, N) float32: what is forecast from every window of a part, a run of the
+        batches by each rank.
+        """
         starts, size = self.starts(part), self.settings.batch_size
-        batches = [predict(starts[a : a + size]) for a in range(0, len(starts), size)]
+        own = dealt(range(0, len(starts), size), self.team)
         shape = (self.windows.horizon, -1, self.dataset.num_sensors)
-        return np.concatenate([batch.reshape(shape) for batch in batches], axis=1)
+        none = np.empty((shape[0], 0, shape[2]), np.float32)
+        batches = [predict(starts[a : a + size]).reshape(shape) for a in own]
+        found = self.team.all(np.concatenate([none, *batches], axis=1))
+        return np.concatenate(found, axis=1)
 
     def rows_ahead(self, part: str) -> np.ndarray:
         """(horizon, W): the rows that the windows of a part forecast."""
