@@ -111,12 +111,7 @@ def convert(
     expect_free(target)
     if parts is not None and is_store(path):
         reading.expect_of_store(path)
-        settled = {"unflagged": unflagged, "nan": nan, "unknown_edges": asked["unknown_edges"]}
-        chosen = [name for name, value in settled.items() if value != "error"]
-        for name in [*chosen, *(["split"] if shares is not None else [])]:
-            raise SettingsError(
-                f"{name}: {path} is a store, in which this is settled; leave it out"
-            )
+        _expect_settled(path, shares, unflagged, nan, asked["unknown_edges"])
         with progress_bar("convert", quiet) as progress:
             write_parts(target, parts, lambda folder: open_store(path), progress=progress)
         return _report(parted_at(target), quiet)
@@ -139,7 +134,12 @@ def convert(
     with progress_bar("convert", quiet) as progress:
         if parts is None:
             return _report(write(target, progress), quiet)
-        write_parts(target, parts, lambda folder: write(folder, lambda s: None), progress=progress)
+        write_parts(
+            target,
+            parts,
+            lambda folder: write(folder, lambda share: progress(0.5 * share)),
+            progress=lambda share: progress(0.5 + 0.5 * share),
+        )
     return _report(parted_at(target), quiet)
 
 
@@ -158,6 +158,14 @@ def check(store: str, quiet: bool) -> int:
             check_part(dataset, number)
         return _report(dataset, quiet)
     return _report(check_store(user_path(store)), quiet)
+
+
+def _expect_settled(store: Path, shares: str | None, *choices: str) -> None:
+    """Raises SettingsError if something is chosen of a store's files, which were read before."""
+    names = ("unflagged", "nan", "unknown_edges")
+    chosen = [n for n, choice in zip(names, choices, strict=True) if choice != "error"]
+    for name in [*(["split"] if shares is not None else []), *chosen]:
+        raise SettingsError(f"{name}: {store} is a store, in which this is settled; leave it out")
 
 
 def _numbers(shares: str) -> list[int]:

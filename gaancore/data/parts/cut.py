@@ -79,7 +79,7 @@ def cut_store(
     part_of = assign_parts(whole.graph, count, progress=lambda share: progress(0.5 * share))
     order = np.argsort(part_of, kind="stable")  # of a part, ascending ids
     writer = StoreWriter(folder)
-    places = np.empty(whole.num_nodes, index_dtype(whole.num_nodes))
+    places: np.ndarray = np.empty(whole.num_nodes, index_dtype(whole.num_nodes))
     places[order] = np.arange(order.size)
     writer.save(PLACES, places)
     writer.save(STATISTICS, np.stack(feature_statistics(whole, "standard")))

@@ -77,9 +77,10 @@ class HeldRows:
         """
         counts, values, order = [], [], []
         for part, rows, where in self._by_part(places):
-            ends = part.indptr[:-1], part.stops(seen)
-            given = (rows, numbers[where], fanout, np.uint64(key), step)
-            indptr, entries = draw_entries(*ends, *given)
+            starts, stops = part.indptr[:-1], part.stops(seen)
+            indptr, entries = draw_entries(
+                starts, stops, rows, numbers[where], fanout, np.uint64(key), step
+            )
             counts.append(np.diff(indptr))
             values.append(part.indices[entries])
             order.append(where)

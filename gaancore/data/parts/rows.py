@@ -67,8 +67,8 @@ class OpenParts:
             kept = self._kept[at] == wanted
             owner[elsewhere[kept]] = rank
             places[elsewhere[kept]] = self.dataset.num_nodes + at[kept]
-        fetched = np.count_nonzero(owner != rank)
-        self._rows += nodes.size - elsewhere.size, elsewhere.size - fetched, fetched
+        fetched = int(np.count_nonzero(owner != rank))
+        self._rows += [nodes.size - elsewhere.size, elsewhere.size - fetched, fetched]
         return owner, places
 
     def rows_read(self) -> tuple[int, int, int]:

@@ -11,8 +11,9 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.data.nodes.features.standardised import feature_statistics
 from gaancore.data.nodes.inputs import identity_of, inputs_of
+from gaancore.data.nodes.rows import NodeRows
 from gaancore.data.parts.dataset import PartedDataset
-from gaancore.data.parts.rows import OpenParts
+from gaancore.data.parts.rows import OpenParts, PartedRows
 from gaancore.errors import DataError, SettingsError
 from gaancore.models.node_classifier import given
 from gaancore.nn.observe import observing
@@ -78,19 +79,22 @@ class ClassifierRun(Run):
         self.dataset = dataset
         shares = Shares(s.shares, team)
         table, told, edges = None, "", None
+        view: NodeDataset | PartedRows
+        rows: NodeRows
         if isinstance(dataset, PartedDataset):
             expect_fit_for_parts(s, prefetch)
             self.prefetch = 0  # all ranks ask for rows at the same time
             self.parts = OpenParts(dataset, team)
-            self.scorer = PartedScorer(self.parts, dataset.statistics(s.normalize), s, shares)
-            view = rows = self.scorer.view(TRAIN)
+            parted = PartedScorer(self.parts, dataset.statistics(s.normalize), s, shares)
+            self.scorer, view = parted, parted.view(TRAIN)
+            rows = view
         else:
             self.prefetch = made_ahead(prefetch, device)
             edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
             statistics = feature_statistics(dataset, s.normalize)
-            self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, team)
-            view = self.scorer.view(TRAIN)
-            rows = self.scorer.rows(view)
+            scorer = Scorer(dataset, statistics, s, self.prefetch, edges, team)
+            self.scorer, view = scorer, scorer.view(TRAIN)
+            rows = scorer.rows(view)
             table, told = table_on(device, rows.matrix)
         having, count = dataset.label_counts(TRAIN), dataset.nodes(TRAIN).size
         self.loss_of = NodeLoss(s, having, count, several=dataset.multi_label)

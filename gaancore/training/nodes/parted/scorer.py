@@ -44,10 +44,6 @@ class PartedScorer:
             self._views[split] = PartedRows(*given, by_row=s.by_row)
         return self._views[split]
 
-    def rows(self, view: PartedRows) -> PartedRows:
-        """What batches read of a view: itself."""
-        return view
-
     def score(self, model: Model, split: int) -> Scores:
         """F1 of the nodes of `split`."""
         return self.counts(model, split).scores()
@@ -58,7 +54,8 @@ class PartedScorer:
         nodes, logits = self._own(model, view, view.nodes(split))
         own = class_counts(logits, view.labels([nodes])[0])
         found = self.shares.team.all([own.hits, own.predicted, own.support])
-        return Counts(*(sum(counts) for counts in zip(*found, strict=True)), own.one_class)
+        hits, predicted, support = (sum(counts) for counts in zip(*found, strict=True))
+        return Counts(hits, predicted, support, own.one_class)
 
     def baselines(self, split: int) -> Baselines:
         """None are made; a note says so."""
