@@ -128,8 +128,8 @@ def _hops(rows: PartedRows, nodes: np.ndarray, num_steps: int, shares: Shares) -
 
 def _chunks(rows: PartedRows, nodes: np.ndarray, shares: Shares) -> Sequence[slice]:
     """This rank's chunks of `nodes`, whose degrees all ranks have to know."""
-    own = dealt(range(nodes.size), rows.team)
-    degrees = rows.team.rows(rows.degrees(nodes[own.start : own.stop]))
+    asked = Shares(rows.team.size, rows.team).run(nodes.size)
+    degrees = rows.team.rows(rows.degrees(nodes[asked]))
     return dealt(cut_rows(nodes.size, shares, degrees), rows.team)
 
 
