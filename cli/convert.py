@@ -18,12 +18,13 @@ from gaancore.data.parts.dataset import PartedDataset, parted_at
 from gaancore.data.parts.part import check_part
 from gaancore.errors import SettingsError
 from gaancore.graph.stream.rows import Progress
+from gaancore.system.mapped import scratch_in
 from gaancore.system.new_folder import expect_free
 from gaancore.system.paths import user_path
 
 from .options import choice_of, graph_reading_options
 from .process import debug_option, quiet_option
-from .show import progress_bar
+from .show import phases, progress_bar
 
 
 @click.command()
@@ -83,6 +84,7 @@ def convert(
       DGL's PPI     {train,valid,test}_{graph.json,feats.npy,labels.npy,graph_id.npy}
       two .csv      nodes.csv (id, features, label, split) edges.csv (src,dst)
       one .npz      src dst | edge_index | indptr indices; x; y; split or masks
+      several .npy  src.npy dst.npy x.npy ...: arrays like those of an .npz, mapped
       one .mat      Network Attributes Label | network group | A local_info
       and others    Planetoid, OGB, LINQS, networkx's files, lists of edges: docs/public-files.md
 
@@ -115,12 +117,13 @@ def convert(
         with progress_bar("convert", quiet) as progress:
             write_parts(target, parts, lambda folder: open_store(path), progress=progress)
         return _report(parted_at(target), quiet)
-    raw = read_layout(path, reading)
-    if shares is not None:
-        raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
-    raw = fill_missing(raw, nan)
+    with scratch_in(target.parent), phases(quiet):
+        raw = read_layout(path, reading)
+        if shares is not None:
+            raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
+        raw = fill_missing(raw, nan)
 
-    def write(folder: Path, progress: Progress) -> NodeDataset:
+    def write(folder: Path, progress: Progress) -> None:
         write_store(
             raw,
             folder,
@@ -129,18 +132,19 @@ def convert(
             repeated_edges=repeated_edges,
             progress=progress,
         )
+
+    def whole(folder: Path) -> NodeDataset:
+        write(folder, lambda share: progress(0.5 * share))
         return open_store(folder)
 
     with progress_bar("convert", quiet) as progress:
         if parts is None:
-            return _report(write(target, progress), quiet)
-        write_parts(
-            target,
-            parts,
-            lambda folder: write(folder, lambda share: progress(0.5 * share)),
-            progress=lambda share: progress(0.5 + 0.5 * share),
-        )
-    return _report(parted_at(target), quiet)
+            write(target, progress)
+        else:
+            write_parts(target, parts, whole, progress=lambda share: progress(0.5 + 0.5 * share))
+    with phases(quiet):
+        written = open_store(target) if parts is None else parted_at(target)
+    return _report(written, quiet)
 
 
 @click.command()
@@ -152,12 +156,14 @@ def check(store: str, quiet: bool) -> int:
 
     Opening a store checks sizes, types and the graph, but not the features.
     """
-    dataset = parted_at(user_path(store))
-    if isinstance(dataset, PartedDataset):
-        for number in range(dataset.num_parts):
-            check_part(dataset, number)
-        return _report(dataset, quiet)
-    return _report(check_store(user_path(store)), quiet)
+    with phases(quiet):
+        dataset = parted_at(user_path(store))
+        if isinstance(dataset, PartedDataset):
+            for number in range(dataset.num_parts):
+                check_part(dataset, number)
+        else:
+            dataset = check_store(user_path(store))
+    return _report(dataset, quiet)
 
 
 def _expect_settled(store: Path, shares: str | None, *choices: str) -> None:

@@ -1,6 +1,7 @@
 """`gaancore doctor`."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -13,7 +14,14 @@ from rich.table import Table
 
 from gaancore.array import resolve_device
 from gaancore.doctor.checks import CHECKS
-from gaancore.doctor.kernel_resources import Resources, architectures, kernel_files, resource_table
+from gaancore.doctor.kernel_resources import (
+    SHAPE,
+    Resources,
+    architectures,
+    disassembler,
+    kernel_files,
+    resource_table,
+)
 from gaancore.doctor.machine import describe_machine
 from gaancore.doctor.self_test import Outcome, self_test
 from gaancore.errors import DeviceError
@@ -32,7 +40,8 @@ from .show import print_whole
 @click.option(
     "--kernels", is_flag=True,
     help="Compile the CUDA kernels for every architecture instead (no GPU is needed), and show "
-    "the registers, shared memory and spilled bytes of each.  [default: no]",
+    "the registers, occupancy, shared memory and spilled bytes of each and, where nvdisasm or "
+    "cuobjdump is there, its instructions.  [default: no]",
 )  # fmt: skip
 @debug_option
 def doctor(as_json: bool, device: str, kernels: bool) -> int:
@@ -67,32 +76,54 @@ def doctor(as_json: bool, device: str, kernels: bool) -> int:
 
 
 def _show_resources(console: Console, as_json: bool) -> None:
-    """A line for each kernel and build: registers on each architecture; what must be 0 last."""
+    """A line for each kernel and build: what it takes on each architecture; what must be 0 last."""
     targets = architectures()
     found: list[Resources] = []
     files = track(
         kernel_files(), "compiling", console=console, transient=True,
         disable=as_json or not console.is_terminal,
     )  # fmt: skip
+    began = time.perf_counter()
     for file in files:
         found += resource_table(targets, [file])
     if as_json:
         click.echo(json.dumps([kernel._asdict() for kernel in found], indent=2))
         return
+    found.sort(key=_build)
+    print_whole(console, _table("registers", found, targets, ("shared", "spilled")))
+    print_whole(console, _table("occupancy", found, targets))
+    if disassembler():
+        print_whole(console, _table("instructions", found, targets))
+    else:
+        console.print(
+            "instructions: not counted: no nvdisasm or cuobjdump; pip install nvidia-cuda-nvdisasm"
+        )
+    shape = ", ".join(f"{name} = {value}" for name, value in SHAPE.items())
+    texts = len({(kernel.file, kernel.dtype, kernel.numbers) for kernel in found}) * len(targets)
+    console.print(f"compiled for {shape}")
+    console.print(
+        f"{texts:,} texts compiled in {time.perf_counter() - began:.1f} s; a run compiles those "
+        "that it launches, once: CuPy keeps them on disk"
+    )
+
+
+def _table(
+    name: str, found: Sequence[Resources], targets: Sequence[int], last: Sequence[str] = ()
+) -> Table:
+    """One figure of each kernel and build, sorted, by architecture, and the largest of `last`."""
+    unit = {"occupancy": ", % of the warps that a multiprocessor holds,"}.get(name, "")
     # box and padding are spared, so that a line of all architectures fits a terminal
-    table = Table(title="registers by architecture (sm_)", title_justify="left", box=None)
-    for name in ("kernel", "per load"):
-        table.add_column(name)
-    for name in (*map(str, targets), "shared", "spilled"):
-        table.add_column(name, justify="right")
-    for (name, dtype, numbers), builds in groupby(
-        sorted(found, key=_build), key=lambda kernel: _build(kernel)[:3]
-    ):
+    table = Table(title=f"{name}{unit} by architecture (sm_)", title_justify="left", box=None)
+    for title in ("kernel", "per load"):
+        table.add_column(title)
+    for title in (*map(str, targets), *last):
+        table.add_column(title, justify="right")
+    for (kernel, dtype, numbers), builds in groupby(found, key=lambda row: _build(row)[:3]):
         group = list(builds)
-        registers = [str(kernel.registers) for kernel in group]
-        most = [str(max(getattr(kernel, key) for kernel in group)) for key in ("shared", "spilled")]
-        table.add_row(name, f"{numbers} {dtype}", *registers, *most)
-    print_whole(console, table)
+        figures = [str(getattr(row, name)) for row in group]
+        most = [str(max(getattr(row, key) for row in group)) for key in last]
+        table.add_row(kernel, f"{numbers} {dtype}", *figures, *most)
+    return table
 
 
 def _build(kernel: Resources) -> tuple[str, str, int, int]:

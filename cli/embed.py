@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from gaancore.system.mapped import scratch_in
+
 from .asked import graph_options, open_classifier
-from .out_file import formulas_option, number_rows, out_file, say_written, write_result
+from .out_file import (
+    formulas_option,
+    number_rows,
+    out_file,
+    say_written,
+    told_of_scratch,
+    write_result,
+)
 from .process import process_options, ranks
+from .show import phases
 
 if TYPE_CHECKING:
     from gaancore.data.nodes.inputs import NodeInputs
@@ -46,17 +56,20 @@ def embed(
     with ranks(options["threads"], run) as team:
         target = Path(team.from_first(lambda: str(out_file(out))))
         opened = open_classifier(run, options["device"], team)
-        inputs = opened.inputs(data, nan=nan)
-        found = opened.embed(inputs, layer=layer)
+        with scratch_in(target.parent) as scratch, phases(not team.first):
+            inputs = opened.inputs(data, nan=nan)
+            found = opened.embed(inputs, layer=layer)
         if team.first:
-            _write(target, inputs, found, escape_formulas)
+            _write(target, inputs, found, escape_formulas, told_of_scratch(scratch))
     return 0
 
 
-def _write(target: Path, inputs: "NodeInputs", found: np.ndarray, escape: bool) -> None:
+def _write(
+    target: Path, inputs: "NodeInputs", found: np.ndarray, escape: bool, notes: list[str]
+) -> None:
     rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
     header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]
     arrays = {"node_ids": inputs.node_ids, "embeddings": found}
-    notes = write_result(target, arrays, header, rows, escape=escape)
+    notes = write_result(target, arrays, header, rows, escape=escape) + notes
     size = f"{len(found):,} nodes, {found.shape[1]:,} numbers each"
     say_written(target, size, [*inputs.notes, *notes])

@@ -14,7 +14,7 @@ from gaancore.training.same_data import minutes
 
 from .options import given_options, graph_reading_options, sensor_reading_options
 from .process import debug_option
-from .show import Display, print_whole
+from .show import Display, phases, print_whole
 
 
 @click.command()
@@ -35,8 +35,9 @@ def info(data: str | None, task: str | None, as_json: bool, **reading: Any) -> i
     take.
     """
     layers = given_options(reading)
-    what, dataset = _read(parted_at(data), task, layers)
-    facts = what.summarize(dataset)
+    with phases(as_json):
+        what, dataset = _read(parted_at(data), task, layers)
+        facts = what.summarize(dataset)
     rows = {"nodes": _node_rows, "traffic": _traffic_rows}[dataset.family]
     about = {
         "data": dataset.path,

@@ -58,6 +58,9 @@ SETTINGS: tuple[tuple[str, str, Any, str], ...] = (
      "Nodes count alike, or classes do however few nodes they have (balanced)."),
     ("label_smoothing", "--label-smoothing", float,
      "Share of a node's label that is spread evenly over all classes."),
+    ("consistency", "--consistency", float,
+     "Weight of a loss that wants one answer for a node without a training label, whatever dropout "
+     "leaves of it; for a whole graph in a step."),
     ("transductive", "--transductive", bool,
      "Training sees the features and arcs of validation and test nodes, never their labels; as in "
      "the literature on Cora, Citeseer and Pubmed. The run says so."),

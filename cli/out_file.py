@@ -13,6 +13,7 @@ import numpy as np
 
 from gaancore.errors import SettingsError
 from gaancore.system.disk import writing_whole
+from gaancore.system.mapped import Scratch
 from gaancore.system.paths import user_path
 
 KINDS = (".csv", ".npz")
@@ -140,6 +141,13 @@ def number_rows(
         part = slice(start, start + ROWS_AT_A_TIME)
         names = zip(*(column[part].tolist() for column in ids), strict=True)
         yield from zip(names, values[part].astype(str).tolist(), strict=True)
+
+
+def told_of_scratch(scratch: Scratch) -> list[str]:
+    """A note on the temporary files that a command has had, if it had any."""
+    if not scratch.bytes:
+        return []
+    return [f"temporary files in {scratch.folder}: {scratch.bytes / 1e6:,.0f} MB"]
 
 
 def say_written(path: Path, what: str, notes: Sequence[str]) -> None:

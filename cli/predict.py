@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gaancore.system.mapped import scratch_in
+
 from .asked import graph_options, open_classifier
-from .out_file import formulas_option, out_file, say_written, write_result
+from .out_file import (
+    ROWS_AT_A_TIME,
+    formulas_option,
+    out_file,
+    say_written,
+    told_of_scratch,
+    write_result,
+)
 from .process import process_options, ranks
+from .show import phases
 
 if TYPE_CHECKING:
     from gaancore.data.nodes.missing import Nan
@@ -60,14 +70,15 @@ def predict(
     with ranks(options["threads"], run) as team:
         target = Path(team.from_first(lambda: str(out_file(out))))
         opened = open_classifier(run, options["device"], team)
-        found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
+        with scratch_in(target.parent) as scratch, phases(not team.first):
+            found = opened.predictions(data, nan=nan, top_k=top_k, threshold=threshold)
         if team.first:
             named = opened.classifier.class_names is not None
-            _write(target, found, named, escape_formulas)
+            _write(target, found, named, escape_formulas, told_of_scratch(scratch))
     return 0
 
 
-def _write(target: Path, found: "Predictions", named: bool, escape: bool) -> None:
+def _write(target: Path, found: "Predictions", named: bool, escape: bool, notes: list[str]) -> None:
     arrays = {
         "node_ids": found.node_ids,
         "probabilities": found.probabilities,
@@ -78,7 +89,7 @@ def _write(target: Path, found: "Predictions", named: bool, escape: bool) -> Non
     called = [f"p:{name}" if named else f"p{name}" for name in found.class_names]
     rows = _rows(found, ";" if named else " ")
     header = ["node_id", "predicted", *called]
-    notes = write_result(target, arrays, header, rows, texts=2, escape=escape)
+    notes = write_result(target, arrays, header, rows, texts=2, escape=escape) + notes
     nodes, classes = found.probabilities.shape
     say_written(target, f"{nodes:,} nodes, {classes:,} probabilities each", [*found.notes, *notes])
 
@@ -86,8 +97,10 @@ def _write(target: Path, found: "Predictions", named: bool, escape: bool) -> Non
 def _rows(found: "Predictions", between: str) -> Iterator[list[object]]:
     names = found.class_names
     taken = found.labels if found.top is None else found.top
-    for node_id, label, row in zip(
-        found.node_ids.tolist(), taken, found.probabilities, strict=True
-    ):
-        predicted = between.join(names[label]) if taken.ndim == 2 else label
-        yield [node_id, predicted, *(f"{p:.6f}" for p in row)]
+    for start in range(0, len(taken), ROWS_AT_A_TIME):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        probabilities = found.probabilities[part].tolist()
+        ids = found.node_ids[part].tolist()
+        for node_id, label, row in zip(ids, taken[part], probabilities, strict=True):
+            predicted = between.join(names[label]) if taken.ndim == 2 else label
+            yield [node_id, predicted, *(f"{p:.6f}" for p in row)]

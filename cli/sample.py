@@ -12,7 +12,7 @@ from gaancore.reproduce.sampling import PAPER_SIZES, PRINTED, SampledSizes, samp
 from gaancore.tasks import choose, task_named
 
 from .process import debug_option, ranks
-from .show import Display, print_whole, progress_bar
+from .show import Display, phases, print_whole, progress_bar
 
 PAPER_FANOUTS, PAPER_SEEDS = "15,15,15", 512
 
@@ -61,14 +61,15 @@ def sample(
     """
     with ranks(threads=1) as team:
         change = ("fanouts", {"fanouts": fanouts, "eval_fanouts": "-1"})
-        if task is None and data is not None:
-            chosen = choose(data, [change], lenient=True)
-            what, dataset = chosen.task, chosen.dataset
-        else:
-            what = task_named(task or "reddit")
-            dataset = what.load(data, what.settings(change))
+        with phases(as_json or not team.first):
+            if task is None and data is not None:
+                chosen = choose(data, [change], lenient=True)
+                what, dataset = chosen.task, chosen.dataset
+            else:
+                what = task_named(task or "reddit")
+                dataset = what.load(data, what.settings(change))
+            graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
         settings = what.settings(change)
-        graph = dataset.graph if nodes == "all" else dataset.view(TRAIN)[0].graph
         sizes = []
         with progress_bar("sample", as_json or not team.first) as progress:
             for merge in (False, True):

@@ -16,6 +16,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from gaancore.progress import listening
 from gaancore.reproduce.plan import TableRun
 from gaancore.tasks.begin import Begun
 from gaancore.training.progress import Watcher, doubts_of_log
@@ -195,6 +196,27 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
     task = bar.add_task("", total=1.0)
     with bar:
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def phases(quiet: bool = False) -> Iterator[None]:
+    """On a terminal, a bar for what is being done inside, as the program tells (see `tell`)."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        transient=True,
+        disable=quiet or not Console().is_terminal,
+    )
+    task = bar.add_task("", total=1.0, visible=False)
+
+    def hear(what: str, share: float) -> None:
+        if bar.tasks[0].description != what:
+            bar.reset(task, description=what, visible=True)
+        bar.update(task, completed=share, total=1.0 if share else None)
+
+    with bar, listening(hear):
+        yield
 
 
 def _memory(folder: RunFolder) -> str:

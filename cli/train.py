@@ -7,14 +7,16 @@ import click
 from gaancore import parallel
 from gaancore.errors import SettingsError
 from gaancore.system.interrupts import interrupts
+from gaancore.system.mapped import Scratch, scratch_folder, scratch_in
 from gaancore.system.process import prepare_process
 from gaancore.tasks import TASKS
 from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.training.progress import RunInterrupt
 
 from .options import given_settings, settings_options
+from .out_file import told_of_scratch
 from .process import prefetch_option, process_options, quiet_option
-from .show import Display
+from .show import Display, phases
 
 
 @click.command()
@@ -69,12 +71,20 @@ def train(**options: Any) -> int:
     """
     team = parallel.team()
     prepare_process(options["threads"] or parallel.num_threads(team))
+    with scratch_in(scratch_folder()) as scratch:
+        return _train(options, team, scratch)
+
+
+def _train(options: dict[str, Any], team: parallel.Team, scratch: Scratch) -> int:
     display = Display(quiet=options["quiet"], silent=not team.first)
-    begun = _resumed(options) if options["resume"] else _new(options)
+    with phases(options["quiet"] or not team.first):
+        begun = _resumed(options) if options["resume"] else _new(options)
     run = begun.run
     go_on = f"go on with {_launched(team)}gaancore train --resume {run.folder.path}"
     lost = f"the state of the last validation is safe; {go_on}"
     display.begin(begun)
+    for note in [] if options["quiet"] else told_of_scratch(scratch):
+        display.say(f"note: {note}")
     try:
         with interrupts() as stop, parallel.watched(team, run.folder.path, lost), display:
             run.watcher = display.watcher(stop)

@@ -8,30 +8,32 @@
 // Bytes: reads E*K*(A + D) queries and grad, 2*E*K weights, E indices and edge_ids, S + 1 indptr;
 // writes S*K*(A + D).
 
+#define K GIVEN_K                // heads
+#define A GIVEN_A                // numbers of a query and a key
+#define D GIVEN_D                // numbers of a value
+#define TEAM GIVEN_TEAM          // lanes
+#define ID_BYTES GIVEN_ID_BYTES  // of an edge_id
+
 extern "C" __global__ void attention_sources(
-    const real* grad_scores, const real* weights,  // (E, K)
-    const real* queries, const real* grad,         // (N, K, A), (N, K, D)
-    const offset* t_indptr, const int* t_indices,  // (S + 1,), (E,)
-    const void* t_edge_ids, int id_bytes, offset S, offset slots, int K, int A, int D, int team,
-    real* grad_keys, real* grad_values,            // (S, K, A), (S, K, D)
-    real* partial) {                               // (slots, K, A + D)
-    int rank = team_of(team).rank, strips = (A + D + team * V - 1) / (team * V);
+    const real* grad_scores, const real* weights,                           // (E, K)
+    const real* queries, const real* grad,                                  // (N, K, A), (N, K, D)
+    const offset* t_indptr, const int* t_indices, const void* t_edge_ids,   // (S + 1,), (E,), (E,)
+    offset S, offset slots, real* grad_keys, real* grad_values,             // (S, K, A), (S, K, D)
+    real* partial) {                                                        // (slots, K, A + D)
+    const int rank = team_of(TEAM).rank, strips = (A + D + TEAM * V - 1) / (TEAM * V);
     offset items = (S + slots) * K * strips;
-    for (offset item = first_item(team); item < items; item += item_stride(team)) {
-        int d = (item % strips * team + rank) * V, k = item / strips % K;
+    for (offset item = first_item(TEAM); item < items; item += item_stride(TEAM)) {
+        int d = (item % strips * TEAM + rank) * V, k = item / strips % K;
         Unit unit;
         if (d >= A + D || !find_unit(item / strips / K, t_indptr, S, slots, unit)) continue;
         bool of_keys = d < A;
         const real* share = of_keys ? grad_scores : weights;
-        const real* rows = of_keys ? queries + d : grad + d - A;
-        int width = of_keys ? A : D;
-        Pack<real> total = {};
-#pragma unroll 4
-        for (offset p = unit.start; p < unit.stop; ++p) {
-            real weight = share[edge_id(t_edge_ids, id_bytes, p) * K + k];
-            Pack<real> row = load(rows + (offset(t_indices[p]) * K + k) * width);
-            for (int v = 0; v < V; ++v) total.x[v] += weight * row.x[v];
-        }
+        const real* rows = of_keys ? queries + k * A + d : grad + k * D + d - A;
+        int stride = of_keys ? K * A : K * D;
+        Pack<real> total = sum_of_edges(unit, [=](offset p) {
+            return Weighted{of_edge_at(share, t_edge_ids, ID_BYTES, p, K, k),
+                            load(row_at(rows, t_indices[p], stride))};
+        });
         if (unit.slot >= 0)
             store(partial + (unit.slot * K + k) * (A + D) + d, total);
         else if (of_keys)
@@ -43,21 +45,20 @@ extern "C" __global__ void attention_sources(
 
 // Rows that were cut: a team owns one number of a row and adds its pieces in a tree.
 extern "C" __global__ void attention_sources_pieces(const real* partial, const offset* t_indptr,
-                                                    offset S, offset slots, int K, int A, int D,
-                                                    int team, real* grad_keys,
-                                                    real* grad_values) {
+                                                    offset S, offset slots, int team,
+                                                    real* grad_keys, real* grad_values) {
     Team my = team_of(team);
-    int width = A + D;
-    for (offset t = first_item(team); t < slots * K * width; t += item_stride(team)) {
+    const int width = A + D;
+    for (offset t = first_item(team); any_lane(t < slots * K * width); t += item_stride(team)) {
         offset slot = t / width / K;
         int d = t % width, k = t / width % K;
         Unit unit;
-        if (!find_unit(slot, t_indptr, S, slots, unit) || unit.piece != 0) continue;
+        bool found = find_first_piece(slot, t_indptr, S, slots, unit);
         real total = 0;
         for (offset p = slot + my.rank; p < slot + unit.pieces; p += team)
             total += partial[(p * K + k) * width + d];
         total = team_sum(my, total);
-        if (my.rank != 0) continue;
+        if (my.rank != 0 || !found) continue;
         if (d < A) grad_keys[(unit.row * K + k) * A + d] = total;
         else grad_values[(unit.row * K + k) * D + d - A] = total;
     }

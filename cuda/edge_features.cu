@@ -13,21 +13,26 @@
 // through the heads, so weights are read in whole sectors, and an edge's feature is one broadcast.
 // Bytes: reads E*B*K weights (mostly from the cache), E*B edges, N + 1 indptr; writes N*B*K.
 
+#define K GIVEN_K        // heads
+#define B GIVEN_B        // features of an edge
+#define TEAM GIVEN_TEAM  // lanes
+
 extern "C" __global__ void feature_dot(const real* queries,   // (N, B, K)
                                        const real* edges,     // (E, B)
                                        const offset* indptr,  // (N + 1,)
-                                       offset N, offset slots, int B, int K, int team,
+                                       offset N, offset slots,
                                        real* out) {           // (E, K)
-    Team my = team_of(team);
-    for (offset item = first_item(team); item < N + slots; item += item_stride(team)) {
+    Team my = team_of(TEAM);
+    for (offset item = first_item(TEAM); item < N + slots; item += item_stride(TEAM)) {
         Unit unit;
         if (!find_unit(item, indptr, N, slots, unit)) continue;
-        for (offset t = unit.start * K + my.rank; t < unit.stop * K; t += team) {
-            offset e = t / K, k = t % K;
+        const real *query = queries + unit.row * (B * K), *first = edges + unit.start * B;
+        int count = unit.stop - unit.start;
+        for (int t = my.rank; t < count * K; t += TEAM) {
+            int e = t / K, k = t % K;
             real total = 0;
-            for (int b = 0; b < B; ++b)
-                total += queries[(unit.row * B + b) * K + k] * edges[e * B + b];
-            out[t] = total;
+            for (int b = 0; b < B; ++b) total += query[b * K + k] * first[e * B + b];
+            out[unit.start * K + t] = total;
         }
     }
 }
@@ -35,13 +40,11 @@ extern "C" __global__ void feature_dot(const real* queries,   // (N, B, K)
 extern "C" __global__ void feature_sum(const real* weights,   // (E, K)
                                        const real* edges,     // (E, B)
                                        const offset* indptr,  // (N + 1,)
-                                       offset N, offset slots, int B, int K, int team,
+                                       offset N, offset slots,
                                        real* out,             // (N, B, K)
                                        real* partial) {       // (slots, B, K)
-    sum_over_rows(indptr, N, slots, B, K, team, out, partial,
-                  [=](Pack<real>& total, const Unit&, offset p, int b, int k) {
-                      real feature = edges[p * B + b];
-                      Pack<real> row = load(weights + p * K + k);
-                      for (int v = 0; v < V; ++v) total.x[v] += feature * row.x[v];
+    sum_over_rows(indptr, N, slots, B, K, TEAM, out, partial,
+                  [=](const Unit&, offset p, int b, int k) {
+                      return Weighted{edges[p * B + b], load(weights + p * K + k)};
                   });
 }

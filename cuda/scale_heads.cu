@@ -5,11 +5,14 @@
 // loads and stores coalesce and the gate is one broadcast.
 // Bytes: forward reads and writes N*K*D; backward reads 2*N*K*D and writes N*K*D; and N*K gates.
 
+#define D GIVEN_D        // numbers of a head
+#define TEAM GIVEN_TEAM  // lanes
+
 extern "C" __global__ void scale_heads_forward(const real* heads, const real* gates, offset rows,
-                                               int D, int team, real* out) {
-    Team my = team_of(team);
-    for (offset row = first_item(team); row < rows; row += item_stride(team)) {
-        for (int d = my.rank * V; d < D; d += team * V) {
+                                               real* out) {
+    Team my = team_of(TEAM);
+    for (offset row = first_item(TEAM); row < rows; row += item_stride(TEAM)) {
+        for (int d = my.rank * V; d < D; d += TEAM * V) {
             Pack<real> x = load(heads + row * D + d);
             for (int v = 0; v < V; ++v) x.x[v] *= gates[row];
             store(out + row * D + d, x);
@@ -18,12 +21,12 @@ extern "C" __global__ void scale_heads_forward(const real* heads, const real* ga
 }
 
 extern "C" __global__ void scale_heads_backward(const real* grad, const real* heads,
-                                                const real* gates, offset rows, int D, int team,
-                                                real* grad_heads, real* grad_gates) {
-    Team my = team_of(team);
-    for (offset row = first_item(team); row < rows; row += item_stride(team)) {
+                                                const real* gates, offset rows, real* grad_heads,
+                                                real* grad_gates) {
+    Team my = team_of(TEAM);
+    for (offset row = first_item(TEAM); any_lane(row < rows); row += item_stride(TEAM)) {
         real total = 0;
-        for (int d = my.rank * V; d < D; d += team * V) {
+        for (int d = my.rank * V; d < D && row < rows; d += TEAM * V) {
             Pack<real> g = load(grad + row * D + d), x = load(heads + row * D + d);
             for (int v = 0; v < V; ++v) {
                 total += g.x[v] * x.x[v];
@@ -32,6 +35,6 @@ extern "C" __global__ void scale_heads_backward(const real* grad, const real* he
             store(grad_heads + row * D + d, g);
         }
         total = team_sum(my, total);
-        if (my.rank == 0) grad_gates[row] = total;
+        if (my.rank == 0 && row < rows) grad_gates[row] = total;
     }
 }

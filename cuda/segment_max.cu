@@ -9,28 +9,36 @@
 // Bytes: forward reads E*F values, E indices, writes 2*N*F; backward reads up to 2*E*F (mostly
 // winners, and grad where one matches), E indices, writes S*F. Both read indptr.
 
+#define F GIVEN_F        // numbers of a row
+#define TEAM GIVEN_TEAM  // lanes
+
+struct Candidates {  // numbers of one edge, and its source
+    int source;
+    Pack<real> row;
+};
+
 extern "C" __global__ void segment_max_forward(const real* values,    // (S, F)
                                                const offset* indptr,  // (N + 1,)
                                                const int* indices,    // (E,)
-                                               offset N, offset slots, int F, int team,
+                                               offset N, offset slots,
                                                real* out,              // (N, F)
                                                int* winners,           // (N, F)
                                                real* partial,          // (slots, F)
                                                int* partial_winners) { // (slots, F)
-    int rank = team_of(team).rank, strips = (F + team * V - 1) / (team * V);
-    for (offset item = first_item(team); item < (N + slots) * strips; item += item_stride(team)) {
-        int f = (item % strips * team + rank) * V;
+    const int rank = team_of(TEAM).rank, strips = (F + TEAM * V - 1) / (TEAM * V);
+    for (offset item = first_item(TEAM); item < (N + slots) * strips; item += item_stride(TEAM)) {
+        int f = (item % strips * TEAM + rank) * V;
         Unit unit;
         if (f >= F || !find_unit(item / strips, indptr, N, slots, unit)) continue;
         Pack<real> top = {};
         Pack<int> winner;
         for (int v = 0; v < V; ++v) winner.x[v] = -1;
-#pragma unroll 4
-        for (offset e = unit.start; e < unit.stop; ++e) {
-            int j = indices[e];
-            Pack<real> row = load(values + offset(j) * F + f);
-            for (int v = 0; v < V; ++v) take_larger(row.x[v], j, top.x[v], winner.x[v]);
-        }
+        auto fetch = [=](offset e) {
+            return Candidates{indices[e], load(row_at(values + f, indices[e], F))};
+        };
+        for_each_edge(unit, fetch, [&](const Candidates& x) {
+            for (int v = 0; v < V; ++v) take_larger(x.row.x[v], x.source, top.x[v], winner.x[v]);
+        });
         bool whole = unit.slot < 0;
         offset place = (whole ? unit.row : unit.slot) * F + f;
         store((whole ? out : partial) + place, top);
@@ -40,12 +48,12 @@ extern "C" __global__ void segment_max_forward(const real* values,    // (S, F)
 
 // Rows that were cut: a thread owns one number of a row and compares its pieces in order.
 extern "C" __global__ void max_pieces(const real* partial, const int* partial_winners,
-                                      const offset* indptr, offset N, offset slots, int F,
+                                      const offset* indptr, offset N, offset slots,
                                       real* out, int* winners) {
     for (offset t = first_item(1); t < slots * F; t += item_stride(1)) {
         offset slot = t / F, f = t % F;
         Unit unit;
-        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;
+        if (!find_first_piece(slot, indptr, N, slots, unit)) continue;
         real top = 0;
         int winner = -1;
         for (offset p = slot; p < slot + unit.pieces; ++p)
@@ -59,16 +67,19 @@ extern "C" __global__ void segment_max_backward(const real* grad,        // (N, 
                                                 const int* winners,      // (N, F)
                                                 const offset* t_indptr,  // (S + 1,)
                                                 const int* t_indices,    // (E,) ascending in a row
-                                                offset S, offset slots, int F, int team,
+                                                offset S, offset slots,
                                                 real* out,               // (S, F)
                                                 real* partial) {         // (slots, F)
-    sum_over_rows(t_indptr, S, slots, 1, F, team, out, partial,
-                  [=](Pack<real>& total, const Unit& unit, offset p, int, int f) {
+    sum_over_rows(t_indptr, S, slots, 1, F, TEAM, out, partial,
+                  [=](const Unit& unit, offset p, int, int f) {
                       int i = t_indices[p];
-                      if (p > t_indptr[unit.row] && t_indices[p - 1] == i) return;
-                      offset place = offset(i) * F + f;
-                      Pack<int> winner = load(winners + place);
+                      bool repeated = p > unit.first && t_indices[p - 1] == i;
+                      int counts = repeated ? -1 : int(unit.row);  // row i has edges, and a winner
+                      Pack<int> winner = load(row_at(winners + f, i, F));
+                      const real* from = row_at(grad + f, i, F);
+                      Weighted won = {1, {}};
                       for (int v = 0; v < V; ++v)
-                          if (winner.x[v] == unit.row) total.x[v] += grad[place + v];
+                          if (winner.x[v] == counts) won.row.x[v] = from[v];
+                      return won;
                   });
 }

@@ -7,17 +7,19 @@
 // Bytes: reads E*F numbers, E indices, N + 1 indptr (backward: 2*E indptr, mostly from the
 // cache); writes N*F (backward: S*F).
 
+#define F GIVEN_F        // numbers of a row
+#define TEAM GIVEN_TEAM  // lanes
+
 extern "C" __global__ void segment_mean_forward(const real* values,    // (S, F)
                                                 const offset* indptr,  // (N + 1,)
                                                 const int* indices,    // (E,)
-                                                offset N, offset slots, int F, int team,
+                                                offset N, offset slots,
                                                 real* out,             // (N, F)
                                                 real* partial) {       // (slots, F)
-    sum_over_rows(indptr, N, slots, 1, F, team, out, partial,
-                  [=](Pack<real>& total, const Unit& unit, offset p, int, int f) {
-                      real share = real(1) / real(unit.degree);
-                      Pack<real> row = load(values + offset(indices[p]) * F + f);
-                      for (int v = 0; v < V; ++v) total.x[v] += share * row.x[v];
+    sum_over_rows(indptr, N, slots, 1, F, TEAM, out, partial,
+                  [=](const Unit& unit, offset p, int, int f) {
+                      return Weighted{real(1) / real(unit.degree),
+                                      load(row_at(values + f, indices[p], F))};
                   });
 }
 
@@ -25,14 +27,13 @@ extern "C" __global__ void segment_mean_backward(const real* grad,        // (N,
                                                  const offset* indptr,    // (N + 1,)
                                                  const offset* t_indptr,  // (S + 1,)
                                                  const int* t_indices,    // (E,)
-                                                 offset S, offset slots, int F, int team,
+                                                 offset S, offset slots,
                                                  real* out,               // (S, F)
                                                  real* partial) {         // (slots, F)
-    sum_over_rows(t_indptr, S, slots, 1, F, team, out, partial,
-                  [=](Pack<real>& total, const Unit&, offset p, int, int f) {
-                      offset i = t_indices[p];
-                      real share = real(1) / real(indptr[i + 1] - indptr[i]);
-                      Pack<real> row = load(grad + i * F + f);
-                      for (int v = 0; v < V; ++v) total.x[v] += share * row.x[v];
+    sum_over_rows(t_indptr, S, slots, 1, F, TEAM, out, partial,
+                  [=](const Unit&, offset p, int, int f) {
+                      int i = t_indices[p];
+                      return Weighted{real(1) / real(indptr[i + 1] - indptr[i]),
+                                      load(row_at(grad + f, i, F))};
                   });
 }

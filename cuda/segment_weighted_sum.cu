@@ -6,20 +6,23 @@
 // whole sectors and a weight is one broadcast. No atomics: sum_pieces.cu adds pieces up in order.
 // Bytes: reads E*K*D values, E*K weights, E indices and edge_ids, N + 1 indptr; writes N*K*D.
 
+#define K GIVEN_K                // heads
+#define D GIVEN_D                // numbers of a head
+#define TEAM GIVEN_TEAM          // lanes
+#define ID_BYTES GIVEN_ID_BYTES  // of an edge_id; 0: edge_ids[p] is p
+
 extern "C" __global__ void segment_weighted_sum(
     const real* weights,   // (E, K)
     const real* values,    // (S, K, D)
     const offset* indptr,  // (N + 1,)
     const int* indices,    // (E,)
-    const void* edge_ids,  // (E,) integers of id_bytes; 0 bytes: the position itself
-    int id_bytes, offset N, offset slots, int K, int D, int team,
+    const void* edge_ids,  // (E,)
+    offset N, offset slots,
     real* out,             // (N, K, D)
     real* partial) {       // (slots, K, D)
-    sum_over_rows(indptr, N, slots, K, D, team, out, partial,
-                  [=](Pack<real>& total, const Unit&, offset p, int k, int d) {
-                      offset e = edge_id(edge_ids, id_bytes, p);
-                      real weight = weights[e * K + k];
-                      Pack<real> row = load(values + (offset(indices[p]) * K + k) * D + d);
-                      for (int v = 0; v < V; ++v) total.x[v] += weight * row.x[v];
+    sum_over_rows(indptr, N, slots, K, D, TEAM, out, partial,
+                  [=](const Unit&, offset p, int k, int d) {
+                      return Weighted{of_edge_at(weights, edge_ids, ID_BYTES, p, K, k),
+                                      load(row_at(values + k * D + d, indices[p], K * D))};
                   });
 }

@@ -2,7 +2,8 @@
 // has no headers and CuPy's cache does not look into them. Before this text it defines `real`;
 // V, how many neighbouring numbers one lane loads at once (16 bytes of them where widths and
 // addresses allow, else 1); PIECE, about how many edges one lane walks in one go; STRIPS, how many
-// loads of an output row one lane of attention keeps; and BLOCK, the threads of a block.
+// loads of an output row one lane of attention keeps; and BLOCK, the threads of a block. What else
+// a text is compiled for, such as its heads, stands at its top as a name in GIVEN_.
 
 typedef long long offset;  // E * K * D passes 2^31
 
@@ -17,6 +18,18 @@ template <class T> __device__ __forceinline__ void store(T* p, const Pack<T>& pa
     *reinterpret_cast<Pack<T>*>(p) = pack;
 }
 
+// The place `row` rows of `stride` numbers after `first`: for a gathered row. The empty line of
+// assembly keeps a compiler from taking what is the same for all rows into each of the offsets: then
+// an address is one multiply-add, and not four instructions.
+template <class T>
+__device__ __forceinline__ const T* row_at(const T* first, offset row, int stride) {
+    offset bytes = row * (stride * int(sizeof(T)));
+#ifdef __CUDA_ARCH__
+    asm("" : "+l"(bytes));
+#endif
+    return reinterpret_cast<const T*>(reinterpret_cast<const char*>(first) + bytes);
+}
+
 // ---- a maximum that subtracts well --------------------------------------------------------------
 
 __device__ __forceinline__ real minus_infinity() { return -real(1e300 * 1e300); }
@@ -27,32 +40,31 @@ __device__ __forceinline__ real shift_of(real top) { return top == minus_infinit
 
 // ---- teams: 1, 2, 4, ... or 32 neighbouring lanes that work on one item -----------------------
 
-// A kernel is given `team`, the number of lanes; `my` is the team that a thread belongs to.
+// The team that a thread belongs to. The teams of a warp go through their items, and through the
+// edges of these, together: all lanes meet at every shuffle, so that nothing must find out which
+// ones are there. A team with no edge left waits, as it would anyhow.
 struct Team {
     int size, rank;
-    unsigned mask;
 };
 
-__device__ __forceinline__ Team team_of(int team) {
-    int lane = threadIdx.x % 32, rank = lane & (team - 1);
-    return {team, rank, (team == 32 ? ~0u : (1u << team) - 1) << (lane - rank)};
-}
+__device__ __forceinline__ Team team_of(int team) { return {team, int(threadIdx.x) & (team - 1)}; }
 __device__ __forceinline__ offset first_item(int team) {
     return (offset(blockIdx.x) * blockDim.x + threadIdx.x) / team;
 }
 __device__ __forceinline__ offset item_stride(int team) {
     return offset(gridDim.x) * blockDim.x / team;
 }
+// Whether one of the warp's lanes still has something to do.
+__device__ __forceinline__ bool any_lane(bool busy) { return __ballot_sync(~0u, busy) != 0; }
 
 // Over the lanes whose ranks agree modulo `apart`; every lane gets the same bits.
 __device__ __forceinline__ real team_sum(Team my, real x, int apart = 1) {
-    for (int bits = my.size / 2; bits >= apart; bits /= 2)
-        x += __shfl_xor_sync(my.mask, x, bits);
+    for (int bits = my.size / 2; bits >= apart; bits /= 2) x += __shfl_xor_sync(~0u, x, bits);
     return x;
 }
 __device__ __forceinline__ real team_max(Team my, real x, int apart = 1) {
     for (int bits = my.size / 2; bits >= apart; bits /= 2)
-        x = larger(__shfl_xor_sync(my.mask, x, bits), x);
+        x = larger(__shfl_xor_sync(~0u, x, bits), x);
     return x;
 }
 
@@ -63,7 +75,8 @@ __device__ __forceinline__ real team_max(Team my, real x, int apart = 1) {
 // are multiples of PIECE in (start, stop]; these number the slots, E / PIECE of them: a slot finds
 // its row by bisection, and nobody has to count pieces first.
 struct Unit {
-    offset row, start, stop, degree;
+    offset row, start, stop;
+    offset first, degree;  // of the whole row
     offset slot;           // -1 for a whole row
     offset piece, pieces;  // which of the row's pieces this is, and how many there are
 };
@@ -79,18 +92,29 @@ __device__ __forceinline__ offset row_of_edge(offset e, const offset* indptr, of
     return row;
 }
 
-// Whether unit u has any work to do, and which.
+// Whether there is a unit u with work to do, and which. If not, `unit` has no edges.
 __device__ __forceinline__ bool find_unit(offset u, const offset* indptr, offset N, offset slots,
                                           Unit& unit) {
-    if (u >= slots) {
-        offset row = u - slots, start = indptr[row], stop = indptr[row + 1];
-        unit = {row, start, stop, stop - start, -1, 0, 1};
-        return unit.degree <= PIECE;
-    }
-    offset row = row_of_edge((u + 1) * PIECE - 1, indptr, N);
+    unit = {};
+    if (u >= N + slots) return false;
+    bool is_piece = u < slots;
+    offset row = is_piece ? row_of_edge((u + 1) * PIECE - 1, indptr, N) : u - slots;
     offset start = indptr[row], stop = indptr[row + 1], degree = stop - start;
-    offset pieces = stop / PIECE - start / PIECE, piece = u - start / PIECE;
-    unit = {row, start + degree * piece / pieces, start + degree * (piece + 1) / pieces, degree, u,
-            piece, pieces};
-    return degree > PIECE;
+    if (is_piece != degree > PIECE) return false;
+    unit = {row, start, stop, start, degree, -1, 0, 1};
+    if (!is_piece) return true;
+    unit.slot = u, unit.piece = u - start / PIECE, unit.pieces = stop / PIECE - start / PIECE;
+    offset step = degree / unit.pieces, longer = degree % unit.pieces;  // have an edge more
+    unit.start += unit.piece * step + min(unit.piece, longer);
+    unit.stop = unit.start + step + (unit.piece < longer);
+    return true;
+}
+
+// Whether slot u is the first piece of a row: what puts pieces together owns the row then. If not,
+// `unit` has no pieces.
+__device__ __forceinline__ bool find_first_piece(offset u, const offset* indptr, offset N,
+                                                 offset slots, Unit& unit) {
+    bool found = u < slots && find_unit(u, indptr, N, slots, unit) && unit.piece == 0;
+    if (!found) unit = {};
+    return found;
 }

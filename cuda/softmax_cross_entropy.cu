@@ -13,14 +13,16 @@ extern "C" __global__ void softmax_cross_entropy(const real* logits,       // (N
                                                  offset N, int C, int team, real* grad,  // (N, C)
                                                  double* losses) {                       // (N,)
     Team my = team_of(team);
-    for (offset row = first_item(team); row < N; row += item_stride(team)) {
+    for (offset row = first_item(team); any_lane(row < N); row += item_stride(team)) {
         const real* x = logits + row * C;
-        long long target = targets[row];
+        int count = row < N ? C : 0;
         real top = minus_infinity(), total = 0;
-        for (int c = my.rank; c < C; c += team) top = larger(x[c], top);
+        for (int c = my.rank; c < count; c += team) top = larger(x[c], top);
         top = team_max(my, top);
-        for (int c = my.rank; c < C; c += team) total += exp(x[c] - top);
+        for (int c = my.rank; c < count; c += team) total += exp(x[c] - top);
         total = team_sum(my, total);
+        if (row >= N) continue;
+        long long target = targets[row];
         for (int c = my.rank; c < C; c += team)
             grad[row * C + c] = exp(x[c] - top) / total - (c == target ? real(1) : real(0));
         bool is_class = 0 <= target && target < C;

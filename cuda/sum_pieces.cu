@@ -10,15 +10,15 @@ extern "C" __global__ void sum_pieces(const real* partial,  // (slots, width)
                                       const offset* indptr, offset N, offset slots, int width,
                                       int team, real* out) {  // (N, width)
     Team my = team_of(team);
-    for (offset t = first_item(team); t < slots * width; t += item_stride(team)) {
+    for (offset t = first_item(team); any_lane(t < slots * width); t += item_stride(team)) {
         offset slot = t / width;
         int column = t - slot * width;
         Unit unit;
-        if (!find_unit(slot, indptr, N, slots, unit) || unit.piece != 0) continue;  // all of it
+        bool found = find_first_piece(slot, indptr, N, slots, unit);
         real total = 0;
         for (offset p = my.rank; p < unit.pieces; p += team)
             total += partial[(slot + p) * width + column];
         total = team_sum(my, total);
-        if (my.rank == 0) out[unit.row * width + column] = total;
+        if (my.rank == 0 && found) out[unit.row * width + column] = total;
     }
 }

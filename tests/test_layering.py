@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 ROOMS = [
     ["errors", "seeding"],
     ["launcher"],
-    ["display"],
+    ["display", "progress"],
     ["system"],
     ["array"],
     ["parallel"],

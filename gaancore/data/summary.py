@@ -9,10 +9,14 @@ from gaancore.data.nodes.checks import VALUES_AT_A_TIME
 from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix, arrays_of, share_filled
 from gaancore.data.traffic.dataset import TrafficDataset
+from gaancore.graph.ordered_rows import runs_of_rows
+from gaancore.progress import told
+from gaancore.system.jit import jit
 from gaancore.system.mapped import forget_pages
 
 Facts = dict[str, Any]
 SPLITS = ("train", "validation", "test")
+ARCS_AT_A_TIME = 20_000_000
 
 
 def summarize_nodes(dataset: NodeDataset) -> Facts:
@@ -29,7 +33,7 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
     """
     graph, sizes = dataset.graph, [int(dataset.nodes(split).size) for split in range(3)]
     degrees = np.diff(graph.indptr)
-    arcs = _arcs_seen(dataset)
+    arcs, loops, isolated = _arcs_seen(dataset)
     nodes_seen = np.cumsum(sizes) + np.count_nonzero(dataset.split == UNFLAGGED)
     return {
         "nodes": dataset.num_nodes,
@@ -37,8 +41,8 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
         "unflagged": dataset.num_nodes - sum(sizes),
         "graphs": None if dataset.graph_ids is None else int(np.unique(dataset.graph_ids).size),
         "arcs": dataset.num_edges,
-        "self_loops": graph.num_self_loops,
-        "isolated": _isolated(dataset),
+        "self_loops": loops,
+        "isolated": isolated,
         "degree": {
             "min": int(degrees.min()),
             "median": float(np.median(degrees)),
@@ -62,19 +66,39 @@ def summarize_nodes(dataset: NodeDataset) -> Facts:
     }
 
 
-def _arcs_seen(dataset: NodeDataset) -> list[int]:
-    counts = np.zeros(3, np.int64)
-    for src, dst in dataset.graph.edge_chunks():
-        last = np.maximum(dataset.split[src], dataset.split[dst])
-        counts += np.bincount(np.maximum(last, TRAIN), minlength=3)
-    return np.cumsum(counts).tolist()
+def _arcs_seen(dataset: NodeDataset) -> tuple[list[int], int, int]:
+    """The arcs that each split sees, the self-loops, and the nodes without a neighbour."""
+    graph, counts = dataset.graph, np.zeros(3, np.int64)
+    split, found = np.asarray(dataset.split), np.zeros(2, np.int64)
+    for first, stop in told("arcs", [*runs_of_rows(graph.indptr, ARCS_AT_A_TIME)]):
+        found += _count_arcs(graph.indptr, graph.indices, split, first, stop, counts)
+        forget_pages(graph.indices)
+    loops, isolated = found.tolist()
+    return np.cumsum(counts).tolist(), loops, isolated
 
 
-def _isolated(dataset: NodeDataset) -> int:
-    alone = np.ones(dataset.num_nodes, bool)
-    for src, dst in dataset.graph.edge_chunks():
-        alone[dst[src != dst]] = False
-    return int(np.count_nonzero(alone))
+@jit
+def _count_arcs(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    split: np.ndarray,
+    first: int,
+    stop: int,
+    counts: np.ndarray,
+) -> tuple[int, int]:
+    """Of the rows first..stop-1 the self-loops, and the rows without other arcs. An arc counts for
+    the first split that sees both of its ends.
+    """
+    loops, isolated = 0, 0
+    for row in range(first, stop):
+        begin, end = indptr[row], indptr[row + 1]
+        own = 0
+        for e in range(begin, end):
+            own += indices[e] == row
+            counts[max(split[row], split[indices[e]], TRAIN)] += 1
+        loops += own
+        isolated += own == end - begin
+    return loops, isolated
 
 
 def _features(features: FeatureMatrix) -> Facts:
@@ -82,7 +106,7 @@ def _features(features: FeatureMatrix) -> Facts:
         return _sparse_features(features)
     count, step = features.shape[1], max(1, VALUES_AT_A_TIME // features.shape[1])
     low, high, zero_rows = np.full(count, np.inf), np.full(count, -np.inf), 0
-    for start in range(0, len(features), step):
+    for start in told("features", range(0, len(features), step)):
         part = features[start : start + step]
         low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
         zero_rows += int(np.count_nonzero(~part.any(axis=1)))

@@ -44,6 +44,16 @@ def places_of_rows(indptr: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 @jit
+def mark_neighbours(
+    indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray, marks: np.ndarray
+) -> None:
+    """Set marks[j] for every neighbour j of the given rows."""
+    for row in rows:
+        for e in range(indptr[row], indptr[row + 1]):
+            marks[indices[e]] = True
+
+
+@jit
 def rows_ascend(indptr: np.ndarray, indices: np.ndarray) -> bool:
     """Whether the entries of every row are in order; equal ones are."""
     for row in range(len(indptr) - 1):

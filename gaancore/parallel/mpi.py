@@ -25,7 +25,7 @@ class Mpi:
             reason = str(error).partition("\n")[0]
             raise DeviceError(
                 f"{launch.name} has started this program, but mpi4py cannot be imported "
-                f"({reason}); {INSTALL}; to train in one process, start it without a launcher"
+                f"({reason}); {INSTALL}; for one process, start it without a launcher"
             ) from None
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]

@@ -23,6 +23,7 @@ from gaancore.errors import UserError
 from gaancore.optim import PlateauSchedule
 from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.worker import stop_with_parent
+from gaancore.system.jit import functions_made_ready
 from gaancore.system.process import prepare_process
 from gaancore.system.threads import get_num_threads
 from gaancore.tasks import task_named
@@ -32,8 +33,8 @@ from gaancore.training.run import Run
 from gaancore.training.run_folder import RunFolder
 
 PROGRAM = "from gaancore.reproduce.estimate import main; main()"
-STEPS = 3  # that are timed, after one that compiles and reads pages in
-ENOUGH = 20.0  # seconds after which fewer will do
+STEPS = 3  # that are timed, after the first, which reads pages in, and all that compile
+ENOUGH = 20.0  # seconds after which one will do
 
 
 class Probe(TypedDict):
@@ -205,32 +206,42 @@ def main() -> None:
 
 
 def measured(run: Run) -> Pace:
-    """The pace of a run that has not begun; its folder is of no use after that."""
-    steps: list[float] = []
-    begun, before = time.perf_counter(), 0.0
+    """The pace of a run that has not begun; its folder is of no use after that.
+
+    Where no machine code is kept, the second step compiles too, and the first validation. A run
+    of hours does that once: steps and validations in which it happens are not its pace.
+    """
+    taken: list[float] = []  # seconds of each step
+    counting: list[float] = []  # of those that neither compile nor are the first
+    begun = time.perf_counter()
+    began: float | None = begun  # this step; None once it is noted
+    before = 0  # functions that were ready when it began
 
     def on_step(facts: dict[str, Any]) -> None:
-        nonlocal before
-        steps.append(run.progress.seconds - before)
-        before = run.progress.seconds
-
-    def on_validation(line: dict[str, Any]) -> None:
-        nonlocal before
-        before = run.progress.seconds
+        nonlocal began
+        if began is None:
+            return  # on a GPU a validation waits for one more
+        seconds, began = time.perf_counter() - began, None
+        if taken and ready.count == before:
+            counting.append(seconds)
+        taken.append(seconds)
 
     def stop_requested() -> bool:
-        late = time.perf_counter() - begun > ENOUGH
-        return len(steps) > (1 if late else STEPS)
+        nonlocal began, before
+        began, before = time.perf_counter(), ready.count
+        return len(counting) >= (1 if began - begun > ENOUGH else STEPS)
 
-    run.watcher = Watcher(on_step, on_validation, stop_requested)
+    run.watcher = Watcher(on_step=on_step, stop_requested=stop_requested)
     run.start()
-    with suppress(RunInterrupt):
-        run.train()
-    validation = _timed(run.validate)
-    if validation < ENOUGH / 4:  # it may have compiled
+    with functions_made_ready() as ready:
+        with suppress(RunInterrupt):
+            run.train()
+        before = ready.count
         validation = _timed(run.validate)
+        if ready.count > before or validation < ENOUGH / 4:
+            validation = _timed(run.validate)
     return {
-        "step": statistics.median(steps[1:] or steps),
+        "step": statistics.median(counting or taken[-1:]),  # a run may end too soon
         "validation": validation,
         "steps_per_epoch": run.steps_per_epoch,
         "between": run.steps_between_validations(),

@@ -14,8 +14,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gaancore.errors import DataError
+from gaancore.progress import told
 
 LEFT_FOR = 60.0  # seconds after which a half-written file that nobody holds is left over
+BYTES_AT_A_TIME = 1 << 26  # of a checksum
 FETCH = "fetch or export the file again"
 
 
@@ -123,7 +125,9 @@ def checksum(arrays: Iterable[np.ndarray], start: int = 0) -> int:
     """CRC-32 of the bytes of C-contiguous arrays, one after the other."""
     crc = start
     for array in arrays:
-        crc = zlib.crc32(array.reshape(-1).view(np.uint8).data, crc)
+        numbers = array.reshape(-1).view(np.uint8)
+        for part in told("checksum of the data", range(0, numbers.size, BYTES_AT_A_TIME)):
+            crc = zlib.crc32(numbers[part : part + BYTES_AT_A_TIME].data, crc)
     return crc
 
 

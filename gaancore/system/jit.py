@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from threading import Lock
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.runtime.nrt import MemInfo as CompiledMemory  # of arrays that compiled loops make
 
-__all__ = ["COMPILED", "CompiledMemory", "config", "jit"]
+__all__ = ["COMPILED", "CompiledMemory", "config", "functions_made_ready", "jit"]
 
 config: Any = numba.config
 COMPILED = not config.DISABLE_JIT
@@ -45,3 +47,23 @@ def _cache_folder() -> str:
     """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.path.join(home, "gaancore", "numba") if os.path.isabs(home) else ""
+
+
+class _Ready(event.Listener):  # type: ignore[misc]
+    """Counts what is made ready while it listens."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_start(self, event: Any) -> None:
+        self.count += 1
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def functions_made_ready() -> AbstractContextManager[_Ready]:
+    """Counts, in `count`, how often a function is compiled for new types or its machine code read
+    from the disk, in any thread of this process: Numba takes its lock for both.
+    """
+    return event.install_listener("numba:compiler_lock", _Ready())

@@ -1,13 +1,14 @@
 """What a run says about each node, and how many classes or labels are taken from it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.errors import SettingsError
 from gaancore.parallel import ALONE, Team
-from gaancore.training.nodes.predict import Classifier
+from gaancore.training.nodes.predict import Classifier, by_rows
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,28 @@ def predictions_of(
     logits = classifier.logits(inputs, team)
     probabilities = classifier.probabilities(logits)
     names = np.array(classifier.class_names or tuple(map(str, range(num_classes))))
-    top = None if top_k is None else np.argsort(-logits, axis=1, kind="stable")[:, :top_k]
+    top = None
+    if top_k is not None:
+        top = by_rows(partial(_largest, count=top_k), logits, (len(logits), top_k), np.int64)
     if not classifier.multi_label:
-        labels = names[logits.argmax(axis=1)]
+        labels = by_rows(
+            lambda rows: names[rows.argmax(axis=1)], logits, logits.shape[:1], names.dtype
+        )
     elif top is not None:
-        labels = np.zeros(logits.shape, bool)
-        np.put_along_axis(labels, top, True, axis=1)
+        labels = by_rows(partial(_marked, width=num_classes), top, logits.shape, np.bool_)
     else:
-        labels = logits > 0 if threshold is None else probabilities > threshold
+        given, least = (logits, 0.0) if threshold is None else (probabilities, threshold)
+        labels = by_rows(lambda rows: rows > least, given, given.shape, np.bool_)
     return Predictions(inputs.node_ids, logits, probabilities, names, labels, top, inputs.notes)
+
+
+def _largest(rows: np.ndarray, count: int) -> np.ndarray:
+    """(n, count) the columns of the largest numbers of each row; of equals the first."""
+    return np.argsort(-rows, axis=1, kind="stable")[:, :count]
+
+
+def _marked(columns: np.ndarray, width: int) -> np.ndarray:
+    """(n, width) bool: whether a column is among those of its row."""
+    marks = np.zeros((len(columns), width), bool)
+    np.put_along_axis(marks, columns, True, axis=1)
+    return marks

@@ -49,21 +49,35 @@ def test_a_device_that_is_not_there_is_refused(refused):
     assert refused("doctor", "--device", "cuda").startswith("device cuda: no GPU here")
 
 
-def test_kernels_are_listed_with_what_they_take_of_each_architecture(gaancore, monkeypatch):
+@pytest.mark.parametrize("with_disassembler", [True, False])
+def test_kernels_are_listed_with_what_they_take_of_each_architecture(
+    gaancore, monkeypatch, with_disassembler
+):
     def table(targets, names):
         for target in targets:
             kernel = f"sum_{names[0]}"
-            yield Resources(names[0], kernel, "float32", 4, target, target - 35, 128, 0)
+            facts = (target - 35, target - 20, 128, 0, target + 100)
+            yield Resources(names[0], kernel, "float32", 4, target, *facts)
 
     # more columns than 80 characters hold: no figure may be left out for that
     targets = list(range(75, 95))
     monkeypatch.setattr("gaancore.cli.doctor.architectures", lambda: targets)
     monkeypatch.setattr("gaancore.cli.doctor.resource_table", table)
+    monkeypatch.setattr("gaancore.cli.doctor.disassembler", lambda: with_disassembler or None)
     files = cuda_resources.kernel_files()
     outcome = gaancore("doctor", "--kernels")
     rows = [line.split() for line in outcome.lines if line.strip().startswith("sum_")]
-    registers = [str(target - 35) for target in targets]
-    assert rows == [[f"sum_{file}", "4", "float32", *registers, "128", "0"] for file in files]
+    registers, occupancy, instructions = (
+        [str(target + more) for target in targets] for more in (-35, -20, 100)
+    )
+    tables = [(*registers, "128", "0"), tuple(occupancy), tuple(instructions)]
+    if with_disassembler:
+        assert not any("not counted" in line for line in outcome.lines)
+    else:
+        tables.pop()
+        assert any("pip install nvidia-cuda-nvdisasm" in line for line in outcome.lines)
+    assert rows == [[f"sum_{file}", "4", "float32", *table] for table in tables for file in files]
+    assert f"{len(files) * len(targets)} texts compiled in" in outcome.out
     found = json.loads(gaancore("doctor", "--kernels", "--json").out)
     assert len(found) == len(targets) * len(files)
     assert found[0]["registers"] == 40

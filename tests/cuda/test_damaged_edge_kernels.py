@@ -10,7 +10,7 @@ from gaancore.graph import Block
 from gaancore.kernels import cpu
 from gaancore.kernels.cuda import launcher as cuda_launch
 
-K, D, B = 2, 8, 3
+K, D, B = 2, 8, 6  # more features than a thread owns
 DEGREES = (3, 0, 1, 9, 2)
 
 
@@ -45,29 +45,35 @@ def run_with(monkeypatch, emulated, file: str = "", right: str = "", wrong: str 
 
 REPORTED = {
     "a row's numbers are walked one too far": (
-        "edge_features", "t < unit.stop * K;", "t <= unit.stop * K;", "feature_dot: block"),
-    "every lane writes the sum of its team": (
-        "edge_sum", "if (my.rank == 0) grad_weights[", "grad_weights[", "without a barrier"),
+        "edge_features", "t < count * K;", "t <= count * K;", "feature_dot: block"),
+    "every lane writes all sums of its team": (
+        "edge_sum", "b = my.rank; b < BATCH; ++i, b += owners(my)", "b = 0; b < BATCH; ++i, ++b",
+        "without a barrier"),
     "lanes beyond the width stay away from the shuffle": (
-        "edge_sum", "total = team_sum(my, total);\n            if (my.rank == 0) grad_weights",
-        "if (my.rank < 2) total = team_sum(my, total);\n            if (my.rank == 0) grad_weights",
+        "edge_sum", "sum_edges(my, dots);", "if (my.rank < 2) sum_edges(my, dots);",
         "edge_sum_weights: block"),
+    "a last group of features is a whole one": (
+        "edge_sum_gradients", "i < BATCH && b + i < B; ++i)\n            store",
+        "i < BATCH; ++i)\n            store", "edge_sum_projection: block"),
     "the last chunk of edges has no end": (
-        "edge_sum", "stop = min(first + chunk, E);", "stop = first + chunk;",
+        "edge_sum_gradients", "stop = min(first + chunk, E);", "stop = first + chunk;",
         "edge_sum_projection: .* outside of every array"),
 }  # fmt: skip
 WRONG = {
     "a place is counted from its piece": (
-        "edge_max", "int(e - indptr[unit.row])", "int(e - unit.start)"),
+        "edge_max", "int(e - unit.first)", "int(e - unit.start)"),
     "the row of an edge is looked up once for a chunk": (
-        "edge_sum", "while (e >= indptr[row + 1]) ++row;", ""),
+        "edge_sum_gradients", "while (e >= indptr[row + 1]) ++row;", ""),
     "an edge of the transpose is taken by its position": (
-        "edge_max", "edge_id(t_edge_ids, id_bytes, p) - indptr[i];", "p - indptr[i];"),
+        "edge_max_gradients", "edge_id(t_edge_ids, ID_BYTES, p) - indptr[i];", "p - indptr[i];"),
     "a node without edges has a winner": (
-        "edge_max", "if (place >= 0) total +=", "total +="),
+        "edge_max_gradients", "if (place >= 0) total +=", "total +="),
     "the first head's weight counts for all": (
-        "edge_sum", "real share = edges[e * B + b] * weights[e * K + column / D];",
-        "real share = edges[e * B + b] * weights[e * K];"),
+        "edge_sum_gradients",
+        "grad + row * width + column);\n            real weight = weights[e * K + column / D];",
+        "grad + row * width + column);\n            real weight = weights[e * K];"),
+    "a group of features begins with the first": (
+        "edge_sum_gradients", "load(projection + (b + i) * width", "load(projection + i * width"),
 }  # fmt: skip
 
 

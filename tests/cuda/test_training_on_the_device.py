@@ -185,8 +185,10 @@ def test_a_run_against_learning_by_heart_agrees_with_the_cpu(tmp_path, device, o
     dataset = small_dataset()
     if one_class:
         dataset = replace(dataset, labels=dataset.labels.argmax(axis=1))
+    consistent = {"batch": "graphs", "batch_size": 0, "consistency": 0.5}
     against = {"weight_decay": 0.1, "input_dropout": 0.3, "label_smoothing": 0.2}
     against |= {"class_weight": "balanced", "normalize": "row", "transductive": True}
+    against |= consistent if one_class else {}
     losses = {}
     for place in ("cpu", device):
         task = "classes" if one_class else "labels"

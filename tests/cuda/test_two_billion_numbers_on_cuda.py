@@ -175,7 +175,8 @@ def words_on_the_device(cupy: Any, positions: np.ndarray) -> np.ndarray:
         out[threadIdx.x] = random_word(5, positions[threadIdx.x]);
     }"""
     out = cupy.zeros(positions.size, np.uint32)
-    kernel = cupy.RawModule(code=code).get_function("words")
+    options = launcher.compiled_for(D=1, TEAM=1)
+    kernel = cupy.RawModule(code=code, options=options).get_function("words")
     kernel((1,), (positions.size,), (cupy.asarray(positions), out))
     return out.get()
 
@@ -210,7 +211,8 @@ def test_pieces_that_are_added_in_the_order_in_which_they_arrive_are_reported(
     bugs = {
         "    store(rows + ((unit": "    if (unit.slot >= 0 && unit.piece == 0)\n"
         "        store(out + (unit.row * K + k) * D + d, Pack<real>{});\n    store(rows + ((unit",
-        "unit) || unit.piece != 0) continue;  // all of it\n": "unit)) continue;\n",
+        "= find_first_piece(slot, indptr, N, slots, unit);": "= slot < slots && "
+        "find_unit(slot, indptr, N, slots, unit);",
         "        real total = 0;\n": "",
         in_order: "",
         "        total = team_sum(my, total);\n": "",

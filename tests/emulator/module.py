@@ -5,7 +5,9 @@ The text of a .cu file is compiled by g++ or clang++, together with the words of
 get wrong (see checks.cpp); every launch checks its arguments the way the launch on a GPU should
 have been made.
 
-`contract` builds fuse multiplications and additions wherever a GPU's compiler may.
+`contract` builds fuse multiplications and additions wherever a GPU's compiler may. What a launch
+gives the compiler (-DGIVEN_K=8) are variables of the library here, so that one build serves all
+shapes; `fixed` builds have them compiled in, as on a GPU.
 
 Not modelled: the GPU's memory model, coalescing, bank conflicts, occupancy, register limits; races
 are seen on executed paths only; and the compiler accepts host functions in device code. The
@@ -181,8 +183,15 @@ def _built(compiler: str, name: str, flags: Sequence[str], source: str, *objects
 
 @functools.cache
 def _library(
-    compiler: str, code: str, checked: bool, contract: bool, portable: bool
+    compiler: str,
+    code: str,
+    given: tuple[str, ...],
+    defined: tuple[str, ...],
+    checked: bool,
+    contract: bool,
+    portable: bool,
 ) -> ctypes.CDLL:
+    """given: names of variables that a launch sets; defined: options of the compiler."""
     if contract and not _fuses():
         raise KernelFaultError("this processor has no fused multiply-add")
     mode = ["-c", "-O2", *["-DCHECKED"] * checked, *["-DPORTABLE"] * portable]
@@ -195,9 +204,14 @@ def _library(
         f" {{ gpu_call({name}, a); }}"
         for name in signatures(code)
     ]
-    text = "\n".join(['#include "cuda_words.h"', '#line 1 "kernel"', code, *entries])
-    flags = [*(CHECKED if checked else PLAIN), *(CONTRACTED if contract else ROUNDED)]
+    variables = [f'extern "C" {{ extern const int {name}; }}' for name in given]
+    start = ['#include "cuda_words.h"', *variables, '#line 1 "kernel"']
+    text = "\n".join([*start, code, *entries])
+    flags = [*(CHECKED if checked else PLAIN), *(CONTRACTED if contract else ROUNDED), *defined]
     kernels = _built(compiler, "kernels.o", ["-c", *flags], text)
+    # in a text of their own: where they are const, no access to them is checked
+    values = "".join(f'extern "C" int {name}; int {name};\n' for name in given)
+    runtime.append(_built(compiler, "given.o", mode, values))
     # Linked apart, without the sanitisers' flags: their runtimes must stay out.
     link = ["-shared", "-Wl,-Bsymbolic"]  # a kernel may be called like a function of libc
     return ctypes.CDLL(str(_built(compiler, "kernels.so", link, "", kernels, *runtime)))
@@ -244,12 +258,17 @@ class EmulatedModule:
         contract: bool = False,
         schedule: str = "ascending",
         portable: bool = False,
+        fixed: bool = False,
         compiler: str | None = None,
         most_blocks: int = 2**31 - 1,
     ) -> None:
         """most_blocks: of a larger grid only so many first blocks are run, and as many last."""
         self.code, self.checked, self.portable = code, checked, portable
         self.contract = contract
+        defined = [option for option in options if option.startswith("-DGIVEN_")]
+        self.defined = tuple(defined) if fixed else ()
+        pairs = [option.removeprefix("-D").split("=") for option in defined]
+        self.given = {} if fixed else {name: int(value) for name, value in pairs}
         self.compiler, self.most_blocks = compiler, most_blocks
         self.schedule = SCHEDULES[schedule]
 
@@ -278,7 +297,10 @@ class EmulatedKernel:
         message = ctypes.create_string_buffer(1000)
         module = self.module
         compiler = module.compiler or compilers()[0]
-        library = _library(compiler, module.code, module.checked, module.contract, module.portable)
+        builds = (module.checked, module.contract, module.portable)
+        library = _library(compiler, module.code, tuple(module.given), module.defined, *builds)
+        for given, value in module.given.items():
+            ctypes.c_int.in_dll(library, given).value = value
         failed = library.gpu_launch(
             ctypes.cast(getattr(library, f"gpu_run_{self.name}"), ctypes.c_void_p),
             addresses,

@@ -68,6 +68,9 @@ MORE_RUNS: dict[str, Make] = {
     "more shares than seeds": partial(nodes, shares=30),
     "weights of classes": partial(nodes, class_weight="balanced", label_smoothing=0.1),
     "features alone": partial(nodes, model="fnn"),
+    "consistent": partial(
+        classes, batch="graphs", batch_size=0, fanouts=(-1, -1), transductive=True, consistency=0.5
+    ),
     "one share": partial(nodes, shares=1),
     "sparse features": words,
     "sampled, scored on whole neighbourhoods": partial(classes, eval_fanouts=(-1,)),

@@ -1,14 +1,18 @@
 """How long runs will be: what is measured, what is said, and in which order they are done."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import numba
+import pytest
 from small_run import small_dataset, small_settings, write_small_npz
 
 from gaancore.reproduce import estimate
 from gaancore.reproduce.estimate import announce, duration, expected_steps, measured, paces
 from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.tables import rows_of
+from gaancore.system.jit import COMPILED
 from gaancore.training.nodes.run import ClassifierRun
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder
@@ -93,11 +97,57 @@ def test_a_few_steps_of_a_run_are_measured_and_a_validation(tmp_path):
     settings = small_settings(epochs=100)
     run = ClassifierRun(settings, small_dataset(), RunFolder(tmp_path / "run"), prefetch=0)
     pace = measured(run)
-    assert run.progress.step == estimate.STEPS + 1
+    assert run.progress.step > 1  # the first is left out
     assert 0 < pace["step"] < 60
     assert 0 < pace["validation"] < 60
     assert pace["steps_per_epoch"] == run.steps_per_epoch
     assert pace["between"] == run.steps_between_validations()
+
+
+class Compiling(ClassifierRun):
+    """Its first steps and its first validation compile something and are slow."""
+
+    SLOW = 0.5
+    steps_that_compile = 2
+    validations = 0
+
+    def _step(self, batches):
+        if self.progress.step < self.steps_that_compile:
+            self.compile()
+        return super()._step(batches)
+
+    def validate(self):
+        self.validations += 1
+        if self.validations == 1:
+            self.compile()
+        return super().validate()
+
+    def compile(self):
+        numba.njit(lambda x: x + 1)(1.0)
+        time.sleep(self.SLOW)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+@pytest.mark.parametrize("late", [False, True])
+def test_steps_and_a_validation_that_compile_are_not_the_pace(tmp_path, monkeypatch, late):
+    """However long they take: a whole table was said to last days where nothing was compiled."""
+    if late:
+        monkeypatch.setattr(estimate, "ENOUGH", 0.0)
+    settings = small_settings(epochs=100)
+    measured(ClassifierRun(settings, small_dataset(), RunFolder(tmp_path / "first"), prefetch=0))
+    run = Compiling(settings, small_dataset(), RunFolder(tmp_path / "run"), prefetch=0)
+    pace = measured(run)
+    assert run.progress.step == Compiling.steps_that_compile + (1 if late else estimate.STEPS)
+    assert 0 < pace["step"] < Compiling.SLOW
+    assert 0 < pace["validation"] < Compiling.SLOW
+
+
+def test_a_run_that_ends_before_a_step_counts_gives_the_step_that_it_took(tmp_path):
+    settings = small_settings(epochs=1, batch="graphs", batch_size=0)
+    run = ClassifierRun(settings, small_dataset(), RunFolder(tmp_path / "run"), prefetch=0)
+    pace = measured(run)
+    assert run.progress.step == run.steps_per_epoch == 1
+    assert pace["step"] > 0
 
 
 def test_a_process_measures_each_row_and_leaves_nothing(tmp_path, any_threads):

@@ -18,6 +18,7 @@ import numpy as np
 
 from gaancore.errors import DataError, one_line
 from gaancore.system.disk import expect_file
+from gaancore.system.mapped import scratch_folder
 
 NAME_SHOWN, REASON_SHOWN = 40, 200  # characters in a message
 SHOWN = 8  # names in a note
@@ -89,6 +90,8 @@ def read_npz(
                             while stream.read(1 << 20):  # at its end its checksum is compared
                                 pass
             return arrays
+    except MemoryError:
+        raise
     except Exception as error:
         raise DataError(_damage(path, ".npz archive", f"{member}: {error}")) from error
 
@@ -129,6 +132,8 @@ def refusing_damage(path: Path, what: str) -> Iterator[None]:
     expect_file(path)
     try:
         yield
+    except MemoryError:
+        raise
     except Exception as error:  # a damaged file makes NumPy and SciPy raise nearly anything
         raise DataError(_damage(path, what, str(error))) from error
 
@@ -158,7 +163,7 @@ def _read_header(stream: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, n
 
 
 def _map_array(stream: IO[bytes], size: int) -> np.ndarray:
-    with tempfile.TemporaryFile() as file:
+    with tempfile.TemporaryFile(dir=scratch_folder()) as file:
         shutil.copyfileobj(stream, file, 1 << 22)
         file.seek(0)
         shape, fortran_order, dtype = _read_header(file, size)

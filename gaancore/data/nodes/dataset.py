@@ -15,10 +15,12 @@ from gaancore.data.nodes.features.matrix import (
 )
 from gaancore.display import Shown
 from gaancore.graph import CSRGraph
+from gaancore.progress import tell
 from gaancore.system.disk import checksum
 
 TRAIN, VALIDATION, TEST = 0, 1, 2
 UNFLAGGED = -1  # in no split
+PARTS = ("training", "validation", "test")  # in words
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,8 +28,8 @@ class NodeDataset(Shown):
     """A graph whose nodes have features, labels and a split.
 
     graph       : undirected (both arcs of an edge stored), rows sorted, no arc twice.
-    features    : (N, F) float32, finite: an array, C-contiguous, or SciPy's csr_array with an entry
-                  for each number that is not 0, by column.
+    features    : (N, F) float32, finite: an array, C-contiguous (float16 where a store keeps them
+                  so), or SciPy's csr_array with an entry for each number that is not 0, by column.
     labels      : (N, C) uint8 of 0 and 1 if a node has several labels, else (N,) int64 classes.
     split       : (N,) int8: TRAIN, VALIDATION, TEST, or UNFLAGGED: every split sees it as a
                   neighbour, and its own label is ignored.
@@ -115,6 +117,7 @@ class NodeDataset(Shown):
         paper. Each sees the nodes in no split too. Row r of the view is node ids[r] of this
         dataset.
         """
+        tell(f"cutting out what {PARTS[split]} sees")
         ids = np.flatnonzero(self.split <= split)
         return self.induced(ids), ids
 

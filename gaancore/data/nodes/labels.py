@@ -168,13 +168,14 @@ def check_labels(
 
 def _numbered(where: str, classes: np.ndarray) -> Labels:
     """The classes that a node has, from 0 on."""
-    found, values = np.unique(classes, return_inverse=True)
+    found = np.unique(classes)
     if found.size > MOST_CLASSES:
         raise DataError(
             f"{where}: labels: {found.size:,} classes, more than {MOST_CLASSES:,}; are these ids?"
         )
     if found[-1] == found.size - 1:
         return Labels(classes, found.size)
+    values = np.searchsorted(found, classes)
     return Labels(values.astype(np.int64), found.size, tuple(found.tolist()))
 
 

@@ -16,7 +16,7 @@ from gaancore.data.nodes.checks import (
     check_split,
     expect_one_of_each,
 )
-from gaancore.data.nodes.dataset import TRAIN, UNFLAGGED, VALIDATION, NodeDataset
+from gaancore.data.nodes.dataset import PARTS, TRAIN, UNFLAGGED, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.matrix import FeatureMatrix
 from gaancore.data.nodes.labels import (
     MEANT,
@@ -30,7 +30,6 @@ from gaancore.errors import DataError, expect_choice, one_line
 from gaancore.graph import ArcList, CSRGraph, SelfLoops
 
 Unflagged = Literal["drop", "train", "context", "error"]
-PARTS = ("training", "validation", "test")
 
 
 @dataclass(frozen=True)

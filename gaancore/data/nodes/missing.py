@@ -1,15 +1,17 @@
 """Features that are not there: NaN in the files."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 from scipy import sparse
 
-from gaancore.data.nodes.checks import check_split
+from gaancore.data.nodes.checks import VALUES_AT_A_TIME, check_split
 from gaancore.data.nodes.dataset import TRAIN
 from gaancore.data.nodes.make import RawDataset
 from gaancore.errors import DataError, expect_choice
+from gaancore.system.mapped import forget_pages, room_for
 
 Nan = Literal["error", "zero", "mean"]
 
@@ -28,7 +30,7 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
     if nan == "error" or features.dtype.kind != "f" or features.ndim != 2:
         return raw
     entries = features.data if sparse.issparse(features) else features
-    count = int(np.count_nonzero(np.isnan(entries)))
+    count = sum(int(np.count_nonzero(np.isnan(entries[part]))) for part in _parts(entries))
     if not count:
         return raw
     train = None
@@ -46,12 +48,28 @@ def fill_missing(raw: RawDataset, nan: Nan) -> RawDataset:
 
 def _filled(features: np.ndarray, train: np.ndarray | None) -> np.ndarray:
     """0 where features are NaN, or the mean of the same feature over the nodes `train`."""
-    missing = np.isnan(features)
     fill = np.zeros(features.shape[1])
     if train is not None:
-        there = ~missing & train[:, None]
-        fill = features.sum(axis=0, dtype=np.float64, where=there) / there.sum(axis=0).clip(1)
-    return np.where(missing, fill.astype(features.dtype), features)
+        sums, counts = np.zeros_like(fill), np.zeros(fill.size, np.int64)
+        for part in _parts(features):
+            rows = features[part]
+            there = ~np.isnan(rows) & train[part, None]
+            sums += rows.sum(axis=0, dtype=np.float64, where=there)
+            counts += there.sum(axis=0)
+        fill = sums / counts.clip(1)
+    out = room_for(features.shape, features.dtype)
+    for part in _parts(features):
+        rows = features[part]
+        out[part] = np.where(np.isnan(rows), fill.astype(rows.dtype), rows)
+    return np.asarray(out)
+
+
+def _parts(values: np.ndarray) -> Iterator[slice]:
+    """Runs of rows with some VALUES_AT_A_TIME values, what was read of them given back."""
+    step = max(1, VALUES_AT_A_TIME // max(1, values[:1].size))
+    for start in range(0, len(values), step):
+        yield slice(start, start + step)
+        forget_pages(values)
 
 
 def _filled_sparse(features: sparse.csr_array, train: np.ndarray | None) -> sparse.csr_array:

@@ -55,7 +55,7 @@ def write_undirected(
     for src, dst in arcs():
         _count(src, entries)
         _count(dst, entries)
-    first_entry = np.cumsum(entries)
+    first_entry = np.cumsum(entries, out=entries)
     pieces = _cut(first_entry, entries_at_a_time)
     rounds = len(pieces) - 1
     progress(1 / (1 + rounds))

@@ -1,5 +1,7 @@
 """Rows of a matrix on the host, fetched by number: the first thing that happens to a batch."""
 
+from functools import cache
+
 import numpy as np
 
 from gaancore.system.jit import jit
@@ -11,12 +13,22 @@ def gather_rows(
 ) -> np.ndarray:
     """(matrix[rows] - mean) / scale in float64, as float32 (n, F), in one pass over those rows.
 
-    matrix (N, F) float32, which may be memory-mapped: only the pages of `rows` are read.
+    matrix (N, F) float32 or float16, which may be memory-mapped: only the pages of `rows` are read.
     rows (n,) integers in 0..N-1, not checked here. mean, scale (F,) float64.
     """
     out = np.empty((rows.size, matrix.shape[1]), np.float32)
-    share_rows(_gather, *out.shape, np.asarray(matrix), rows, mean, scale, out)
+    given: tuple[np.ndarray, ...] = (np.asarray(matrix),)
+    gather = _gather
+    if matrix.dtype == np.float16:  # which compiled loops do not know
+        gather, given = _gather_half, (np.asarray(matrix).view(np.uint16), _every_half())
+    share_rows(gather, *out.shape, *given, rows, mean, scale, out)
     return out
+
+
+@cache
+def _every_half() -> np.ndarray:
+    """(2^16,) float32: the number that each pattern of bits is in float16."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 def gather_sparse_rows(
@@ -73,3 +85,20 @@ def _gather(
         row = matrix[rows[i]]
         for f in range(len(mean)):
             out[i, f] = (row[f] - mean[f]) / scale[f]
+
+
+@jit
+def _gather_half(
+    matrix: np.ndarray,
+    numbers: np.ndarray,
+    rows: np.ndarray,
+    mean: np.ndarray,
+    scale: np.ndarray,
+    out: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:
+    for i in range(start, stop):
+        row = matrix[rows[i]]
+        for f in range(len(mean)):
+            out[i, f] = (numbers[row[f]] - mean[f]) / scale[f]

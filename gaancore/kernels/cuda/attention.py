@@ -44,17 +44,14 @@ def attention_forward(
     numbers, team, teams = share_out(queries, keys, values, packs=STRIPS)
     out, partial = (xp.empty((rows, K, D), dtype) for rows in (N, slots))
     stats, partial_stats = (xp.empty((rows, K, 2), dtype) for rows in (N, slots))
-    sizes = (i64(N), i64(slots), i32(K), i32(A), i32(D), i32(team))
     static = (dtype.type(scale), *dropout_constants(dtype, rate, seed))
-    given, made = (queries, keys, values, indptr, indices), (out, stats, partial, partial_stats)
-    args = (*given, *sizes, *static, *made)
-    threads = (N + slots) * K * teams * team
-    launch("attention", "attention_forward", values, threads, *args, numbers=numbers)
+    made = (out, stats, partial, partial_stats)
+    args = (queries, keys, values, indptr, indices, i64(N), i64(slots), *static, *made)
+    given = {"numbers": numbers, "K": K, "A": A, "D": D, "TEAM": team}
+    launch("attention", "attention_forward", values, (N + slots) * K * teams * team, *args, **given)
     joining = joining_team(indptr, slots)
-    joined = (i64(N), i64(slots), i32(K), i32(D), i32(joining))
-    pieces = (partial, partial_stats, indptr, *joined, out, stats)
-    threads = slots * K * D * joining
-    launch("attention", "attention_pieces", values, threads, *pieces, numbers=numbers)
+    pieces = (partial, partial_stats, indptr, i64(N), i64(slots), i32(joining), out, stats)
+    launch("attention", "attention_pieces", values, slots * K * D * joining, *pieces, **given)
     return out, Saved(queries, keys, values, stats)
 
 
@@ -76,12 +73,11 @@ def attention_backward(
     slots = num_slots(indptr, indices.size)
     numbers, team, _ = share_out(queries, keys, values, grad)
     weights, grad_scores = (xp.empty((indices.size, K), dtype) for _ in range(2))
-    sizes = (i64(N), i64(slots), i32(K), i32(A), i32(D), i32(team))
     static = (dtype.type(scale), *dropout_constants(dtype, rate, seed))
-    given = (grad, out, queries, keys, values, stats, indptr, indices)
-    args = (*given, *sizes, *static, weights, grad_scores)
-    threads = (N + slots) * K * team
-    launch("attention", "attention_backward", grad, threads, *args, numbers=numbers)
+    rows = (grad, out, queries, keys, values, stats, indptr, indices)
+    args = (*rows, i64(N), i64(slots), *static, weights, grad_scores)
+    given = {"numbers": numbers, "K": K, "A": A, "D": D, "TEAM": team}
+    launch("attention", "attention_backward", grad, (N + slots) * K * team, *args, **given)
     grad_queries = segment_weighted_sum(grad_scores, keys, indptr, indices)
     of_edges = (grad_scores, weights, queries, grad)
     return grad_queries, *_to_sources(of_edges, t_indptr, t_indices, t_edge_ids, keys.shape[0])
@@ -98,13 +94,13 @@ def _to_sources(
     team = power_of_two(lanes)
     grad_keys, grad_values = xp.empty((S, K, A), dtype), xp.empty((S, K, D), dtype)
     partial = xp.empty((slots, K, A + D), dtype)
-    sizes = (i64(S), i64(slots), i32(K), i32(A), i32(D))
-    given = (*of_edges, t_indptr, t_indices, t_edge_ids, i32(t_edge_ids.itemsize), *sizes)
+    sizes, name = (i64(S), i64(slots)), "attention_sources"
+    args = (*of_edges, t_indptr, t_indices, t_edge_ids, *sizes, grad_keys, grad_values, partial)
+    given = {"numbers": numbers, "K": K, "A": A, "D": D, "TEAM": team}
+    given["ID_BYTES"] = t_edge_ids.itemsize
     threads = (S + slots) * K * -(-lanes // team) * team
-    args = (*given, i32(team), grad_keys, grad_values, partial)
-    launch("attention_sources", "attention_sources", grad, threads, *args, numbers=numbers)
+    launch(name, name, grad, threads, *args, **given)
     joining = joining_team(t_indptr, slots)
     pieces = (partial, t_indptr, *sizes, i32(joining), grad_keys, grad_values)
-    threads = slots * K * (A + D) * joining
-    launch("attention_sources", "attention_sources_pieces", grad, threads, *pieces)
+    launch(name, f"{name}_pieces", grad, slots * K * (A + D) * joining, *pieces, **given)
     return grad_keys, grad_values

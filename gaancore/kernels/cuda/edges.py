@@ -18,6 +18,7 @@ from gaancore.kernels.cuda.segments import (
 
 CHUNKS = 512  # of edges or rows, at most: each leaves a sum of the projection's gradient
 LEAST = 128  # edges or rows of a chunk
+BATCH = 4  # features that a thread of edge_sum_projection owns: as in segments.cuh
 
 Grads = tuple[Array, Array, Array, Array | None]
 i64, i32 = np.int64, np.int32
@@ -27,26 +28,25 @@ def feature_dot(queries: Array, edges: Array, indptr: Array) -> Array:
     (N, B, K), E = queries.shape, edges.shape[0]
     slots, team = num_slots(indptr, E), power_of_two(-(-E * K // max(1, N)))
     out = array_module(edges).empty((E, K), edges.dtype)
-    sizes = (i64(N), i64(slots), i32(B), i32(K), i32(team))
-    launch("edge_features", "feature_dot", edges, (N + slots) * team, queries, edges, indptr,
-           *sizes, out)  # fmt: skip
+    args = (queries, edges, indptr, i64(N), i64(slots), out)
+    threads = (N + slots) * team
+    launch("edge_features", "feature_dot", edges, threads, *args, K=K, B=B, TEAM=team)
     return out
 
 
 def feature_sum(weights: Array, edges: Array, indptr: Array) -> Array:
-    sizes, given = (edges.shape[1], weights.shape[1]), (weights, edges, indptr)
-    E = edges.shape[0]
-    return sum_over_rows("edge_features", "feature_sum", weights, given, indptr, E, sizes)
+    args, (E, B), K = (weights, edges, indptr), edges.shape, weights.shape[1]
+    return sum_over_rows("edge_features", "feature_sum", weights, args, indptr, E, (B, K), K=K, B=B)
 
 
 def edge_sum_forward(
     weights: Array, values: Array, edges: Array, projection: Array, slope: float, indptr: Array,
     indices: Array,
 ) -> Array:  # fmt: skip
-    static = (i32(edges.shape[1]), values.dtype.type(slope))
-    given = (weights, values, edges, projection, indptr, indices, *static)
-    rows = (values, given, indptr, indices.size)
-    return sum_over_rows("edge_sum", "edge_sum_forward", *rows, beside=(projection,))
+    args = (weights, values, edges, projection, indptr, indices, values.dtype.type(slope))
+    given = {"K": values.shape[1], "D": values.shape[2], "B": edges.shape[1]}
+    rows = (values, args, indptr, indices.size)
+    return sum_over_rows("edge_sum", "edge_sum_forward", *rows, beside=(projection,), **given)
 
 
 def edge_sum_backward(
@@ -57,31 +57,33 @@ def edge_sum_backward(
     xp, dtype, (N, K, D), (E, B) = array_module(grad), grad.dtype, grad.shape, edges.shape
     slots, chunk = num_slots(indptr, E), _chunk(E)
     numbers, team, _ = share_out(grad, values, projection)
-    static = (i32(B), dtype.type(slope))
-    given = (values, edges, projection, indptr, indices, *static)
-    sizes = (i64(N), i64(slots), i32(K), i32(D), i32(team))
-    pack = {"numbers": numbers}
+    slope = dtype.type(slope)
+    args = (values, edges, projection, indptr, indices, slope)
+    shape = {"K": K, "D": D, "B": B}
+    given = {**shape, "numbers": numbers, "TEAM": team}
 
     grad_weights = xp.empty((E, K), dtype)
-    by_row = (*sizes, grad_weights)
-    threads = (N + slots) * K * team
-    launch("edge_sum", "edge_sum_weights", grad, threads, grad, *given, *by_row, **pack)
+    by_row = (grad, *args, i64(N), i64(slots), grad_weights)
+    launch("edge_sum", "edge_sum_weights", grad, (N + slots) * K * team, *by_row, **given)
 
-    transposed = (t_indptr, t_indices, t_edge_ids, i32(t_edge_ids.itemsize))
-    by_source = (grad, weights, values, edges, projection, *transposed, *static)
+    file, given["ID_BYTES"] = "edge_sum_gradients", t_edge_ids.itemsize
+    shape["ID_BYTES"] = t_edge_ids.itemsize
+    by_source = (grad, weights, values, edges, projection, t_indptr, t_indices, t_edge_ids, slope)
     rows = (grad, by_source, t_indptr, E)
-    grad_values = sum_over_rows("edge_sum", "edge_sum_values", *rows, beside=(values, projection))
+    beside = (values, projection)
+    grad_values = sum_over_rows(file, "edge_sum_values", *rows, beside=beside, **shape)
 
     partial = xp.empty((-(-E // chunk), B, K, D), dtype)
-    by_chunk = (grad, weights, *given, i64(N), i64(E), i64(chunk), i32(K), i32(D), partial)
-    launch("edge_sum", "edge_sum_projection", grad, partial.size // numbers, *by_chunk, **pack)
+    by_chunk = (grad, weights, *args, i64(N), i64(E), i64(chunk), partial)
+    threads = partial.shape[0] * -(-B // BATCH) * (K * D // numbers)
+    launch(file, "edge_sum_projection", grad, threads, *by_chunk, **given)
     grad_projection = _add_chunks(partial)
     if not needed:
         return grad_weights, grad_values, grad_projection, None
 
     grad_edges = xp.empty((E, B), dtype)
-    by_edge = (grad, weights, *given, *sizes, grad_edges)
-    launch("edge_sum", "edge_sum_edges", grad, (N + slots) * team, *by_edge, **pack)
+    by_edge = (grad, weights, *args, i64(N), i64(slots), grad_edges)
+    launch(file, "edge_sum_edges", grad, (N + slots) * team, *by_edge, **given)
     return grad_weights, grad_values, grad_projection, grad_edges
 
 
@@ -93,13 +95,13 @@ def edge_max_forward(
     numbers, team, teams = share_out(values, projection)
     out, partial = (xp.empty((rows, F), values.dtype) for rows in (N, slots))
     places, partial_places = (xp.empty((rows, F), i32) for rows in (N, slots))
-    sizes = (i64(N), i64(slots), i32(F))
+    sizes, given = (i64(N), i64(slots)), {"numbers": numbers, "F": F, "TEAM": team}
     made = (out, places, partial, partial_places)
-    args = (values, edges, projection, indptr, indices, i32(B), *sizes, i32(team), *made)
+    args = (values, edges, projection, indptr, indices, *sizes, *made)
     threads = (N + slots) * teams * team
-    launch("edge_max", "edge_max_forward", values, threads, *args, numbers=numbers)
+    launch("edge_max", "edge_max_forward", values, threads, *args, B=B, **given)
     pieces = (partial, partial_places, indptr, *sizes, out, places)
-    launch("segment_max", "max_pieces", values, slots * F, *pieces, numbers=numbers)
+    launch("segment_max", "max_pieces", values, slots * F, *pieces, **given)
     return out, places
 
 
@@ -108,21 +110,21 @@ def edge_max_backward(
     indices: Array, t_indptr: Array, t_indices: Array, t_edge_ids: Array,
 ) -> tuple[Array, Array, Array | None]:  # fmt: skip
     xp, dtype, (N, F), (E, B) = array_module(grad), grad.dtype, grad.shape, edges.shape
-    given = (grad, places, indptr, t_indptr, t_indices, t_edge_ids, i32(t_edge_ids.itemsize))
-    rows = (grad, given, t_indptr, E)
-    grad_values = sum_over_rows("edge_max", "edge_max_values", *rows, beside=(places,))
+    args, file = (grad, places, indptr, t_indptr, t_indices, t_edge_ids), "edge_max_gradients"
+    rows, given = (grad, args, t_indptr, E), {"F": F, "B": B, "ID_BYTES": t_edge_ids.itemsize}
+    grad_values = sum_over_rows(file, "edge_max_values", *rows, beside=(places,), **given)
+    given["numbers"], given["TEAM"], _ = share_out(grad, places)
     chunk = _chunk(N)
     partial = xp.empty((-(-N // chunk), B, F), dtype)
-    by_chunk = (grad, places, edges, indptr, i32(B), i64(N), i64(chunk), i32(F), partial)
-    launch("edge_max", "edge_max_projection", grad, partial.size, *by_chunk)
+    by_chunk = (grad, places, edges, indptr, i64(N), i64(chunk), partial)
+    launch(file, "edge_max_projection", grad, partial.size, *by_chunk, **given)
     grad_projection = _add_chunks(partial)
     if not needed:
         return grad_values, grad_projection, None
     slots, team = num_slots(indptr, E), power_of_two(-(-E * B // max(1, N)))
     grad_edges = xp.empty((E, B), dtype)
-    sizes = (i32(B), i64(N), i64(slots), i32(F), i32(team))
-    by_edge = (grad, places, projection, indptr, *sizes, grad_edges)
-    launch("edge_max", "edge_max_edges", grad, (N + slots) * team, *by_edge)
+    by_edge = (grad, places, projection, indptr, i64(N), i64(slots), i32(team), grad_edges)
+    launch(file, "edge_max_edges", grad, (N + slots) * team, *by_edge, **given)
     return grad_values, grad_projection, grad_edges
 
 

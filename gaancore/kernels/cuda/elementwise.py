@@ -34,19 +34,18 @@ def sigmoid_backward(grad: Array, out: Array) -> Array:
 def scale_heads_forward(heads: Array, gates: Array) -> Array:
     out = array_module(heads).empty(heads.shape, heads.dtype)
     numbers, team, _ = share_out(heads)
-    args = (heads, gates, i64(gates.size), i32(heads.shape[2]), i32(team), out)
-    threads = gates.size * team
-    launch("scale_heads", "scale_heads_forward", heads, threads, *args, numbers=numbers)
+    args = (heads, gates, i64(gates.size), out)
+    given = {"numbers": numbers, "D": heads.shape[2], "TEAM": team}
+    launch("scale_heads", "scale_heads_forward", heads, gates.size * team, *args, **given)
     return out
 
 
 def scale_heads_backward(grad: Array, heads: Array, gates: Array) -> tuple[Array, Array]:
     grad_heads, grad_gates = (array_module(x).empty(x.shape, x.dtype) for x in (heads, gates))
     numbers, team, _ = share_out(grad, heads)
-    sizes = (i64(gates.size), i32(heads.shape[2]), i32(team))
-    args = (grad, heads, gates, *sizes, grad_heads, grad_gates)
-    threads = gates.size * team
-    launch("scale_heads", "scale_heads_backward", heads, threads, *args, numbers=numbers)
+    args = (grad, heads, gates, i64(gates.size), grad_heads, grad_gates)
+    given = {"numbers": numbers, "D": heads.shape[2], "TEAM": team}
+    launch("scale_heads", "scale_heads_backward", heads, gates.size * team, *args, **given)
     return grad_heads, grad_gates
 
 

@@ -1,7 +1,8 @@
 """Finds the texts of the CUDA kernels, compiles them on first use, and decides launch sizes.
 
-A text is compiled once for each float type, and once more for rows that can be read 16 bytes at a
-time. Grids have one dimension and kernels step by the size of the grid, so any size works.
+A text is compiled for a float type, for the numbers of a load (16 bytes, where rows allow it) and
+for the widths, heads and lanes that its top names; CuPy keeps what was compiled on disk. Grids have
+one dimension and kernels step by the size of the grid, so any number of rows works.
 """
 
 from collections.abc import Callable
@@ -53,8 +54,14 @@ def source(file: str, dtype: np.dtype, numbers: int, piece: int) -> str:
 
 
 @cache
-def _module(xp: Any, text: str) -> Any:
-    return xp.RawModule(code=text, options=OPTIONS)
+def compiled_for(**given: int) -> tuple[str, ...]:
+    """The compiler's options for a text whose top names numbers: K=8 where it says GIVEN_K."""
+    return (*OPTIONS, *(f"-DGIVEN_{name}={value}" for name, value in given.items()))
+
+
+@cache
+def _module(xp: Any, text: str, options: tuple[str, ...]) -> Any:
+    return xp.RawModule(code=text, options=options)
 
 
 def launch(
@@ -65,17 +72,19 @@ def launch(
     *args: Any,
     numbers: int = 1,
     most: int | None = None,
+    **given: int,
 ) -> None:
     """Run `kernel` of cuda/`file`.cu, for the float type of `like`, on about `threads` threads.
 
     No thread, no launch. At most `most` blocks, if given. Numbers in `args` must be NumPy scalars
-    of the kernel's own types: CuPy passes Python's as 8 bytes.
+    of the kernel's own types: CuPy passes Python's as 8 bytes. `given`: see `compiled_for`.
     """
     if threads == 0:
         return
     text = source(file, like.dtype, numbers, PIECE)
     grid = (num_blocks(threads, most or MAX_BLOCKS),)
-    _module(array_module(like), text).get_function(kernel)(grid, (BLOCK,), args)
+    module = _module(array_module(like), text, compiled_for(**given))
+    module.get_function(kernel)(grid, (BLOCK,), args)
 
 
 def launch_packs(

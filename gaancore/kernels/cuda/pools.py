@@ -10,15 +10,15 @@ i64, i32 = np.int64, np.int32
 
 
 def segment_mean_forward(values: Array, indptr: Array, indices: Array) -> Array:
-    given = (values, indptr, indices)
+    given, F = (values, indptr, indices), values.shape[1]
     kernel = "segment_mean_forward"
-    return sum_over_rows("segment_mean", kernel, values, given, indptr, indices.size)
+    return sum_over_rows("segment_mean", kernel, values, given, indptr, indices.size, F=F)
 
 
 def segment_mean_backward(grad: Array, indptr: Array, t_indptr: Array, t_indices: Array) -> Array:
-    given = (grad, indptr, t_indptr, t_indices)
+    given, F = (grad, indptr, t_indptr, t_indices), grad.shape[1]
     kernel = "segment_mean_backward"
-    return sum_over_rows("segment_mean", kernel, grad, given, t_indptr, t_indices.size)
+    return sum_over_rows("segment_mean", kernel, grad, given, t_indptr, t_indices.size, F=F)
 
 
 def segment_max_forward(values: Array, indptr: Array, indices: Array) -> tuple[Array, Array]:
@@ -27,16 +27,16 @@ def segment_max_forward(values: Array, indptr: Array, indices: Array) -> tuple[A
     numbers, team, teams = share_out(values)
     out, partial = (xp.empty((rows, F), values.dtype) for rows in (N, slots))
     winners, partial_winners = (xp.empty((rows, F), i32) for rows in (N, slots))
-    sizes = (i64(N), i64(slots), i32(F))
-    args = (values, indptr, indices, *sizes, i32(team), out, winners, partial, partial_winners)
+    sizes, given = (i64(N), i64(slots)), {"numbers": numbers, "F": F, "TEAM": team}
+    args = (values, indptr, indices, *sizes, out, winners, partial, partial_winners)
     threads = (N + slots) * teams * team
-    launch("segment_max", "segment_max_forward", values, threads, *args, numbers=numbers)
+    launch("segment_max", "segment_max_forward", values, threads, *args, **given)
     pieces = (partial, partial_winners, indptr, *sizes, out, winners)
-    launch("segment_max", "max_pieces", values, slots * F, *pieces, numbers=numbers)
+    launch("segment_max", "max_pieces", values, slots * F, *pieces, **given)
     return out, winners
 
 
 def segment_max_backward(grad: Array, winners: Array, t_indptr: Array, t_indices: Array) -> Array:
-    given = (grad, winners, t_indptr, t_indices)
+    given, F = (grad, winners, t_indptr, t_indices), grad.shape[1]
     kernel = "segment_max_backward"
-    return sum_over_rows("segment_max", kernel, grad, given, t_indptr, t_indices.size)
+    return sum_over_rows("segment_max", kernel, grad, given, t_indptr, t_indices.size, F=F)

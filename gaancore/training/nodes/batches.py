@@ -29,6 +29,7 @@ from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.pieces import WHOLE
 from gaancore.training.step import Step
 
+RISING = 30  # epochs until consistency has its whole weight: first outputs are no teachers
 Key = tuple[int, ...]  # epoch, step, and share if there are several
 SHARE = 0.5  # of the free memory that features may take; the model and its tape need the rest
 
@@ -40,6 +41,9 @@ class Batch:
     x (num_src of the outermost block, F) float32, dense or sparse, or the rows of its nodes in
     `table`, which has the features of all on the device; labels as in a dataset, a row for each
     seed. dropout_seed is that of this share. Without seeds there are no parts.
+
+    consistency : the weight of consistency_loss in this share; with it, the last block has also the
+                  nodes without a label to learn from, behind the seeds.
     """
 
     seeds: np.ndarray
@@ -48,6 +52,7 @@ class Batch:
     labels: Array
     dropout_seed: int
     table: Array | None = None
+    consistency: float = 0.0
 
     def inputs(self) -> Array:
         """(num_src of the outermost block, F), on the device."""
@@ -58,7 +63,7 @@ class Batch:
 
     @property
     def parts(self) -> Sequence[None]:
-        return (WHOLE,) if self.seeds.size else ()
+        return (WHOLE,) if self.seeds.size or self.consistency else ()
 
     @property
     def edges(self) -> int:
@@ -100,7 +105,7 @@ class Batches:
     view : its nodes are learned from. rows: reads what belongs to them.
 
     A step is cut into `shares`, runs of its seeds; each draws neighbours and dropout of its own,
-    by the number of the share.
+    by the number of the share. With `consistency`, the other nodes of the view are cut likewise.
     Raises DataError for whole graphs if an edge leads from one to another.
     """
 
@@ -121,6 +126,9 @@ class Batches:
         if isinstance(view, NodeDataset) and settings.batch == "graphs":
             self.groups, self.graph = _whole_graphs(view, settings), view.graph
         self.nodes = view.nodes(TRAIN)
+        self.others = self.nodes[:0]  # without a label to learn from
+        if settings.consistency:
+            self.others = np.delete(np.arange(view.num_nodes), self.nodes)
         self.size = settings.batch_size or max(1, self.nodes.size)
         self._whole: dict[int, list[Block]] = {}
         self._order = (-1, np.zeros(0, np.int64))
@@ -146,26 +154,40 @@ class Batches:
         """
         epoch, step = divmod(number, self.steps_per_epoch)
         seeds = self.seeds(epoch, step)
-        parts = [seeds[part] for part in self.shares.cut(seeds.size)]
+        cuts = (self.shares.cut(nodes.size) for nodes in (seeds, self.others))
+        parts = [(seeds[part], self.others[more]) for part, more in zip(*cuts, strict=True)]
         alone = self.shares.count == 1  # its key is that of the step alone
         keys = [(epoch, step) if alone else (epoch, step, share) for share in self.shares.own]
         return Step(self._batches(parts, keys), seeds.size)
 
-    def _batches(self, parts: Sequence[np.ndarray], keys: Sequence[Key]) -> list[Batch]:
-        """What is to be learned from each of several runs of seeds."""
-        of_parts = self.blocks(parts, keys)
+    def _batches(
+        self, parts: Sequence[tuple[np.ndarray, np.ndarray]], keys: Sequence[Key]
+    ) -> list[Batch]:
+        """What is to be learned from each of several runs of seeds, and from other nodes without
+        their labels.
+        """
+        nodes = [np.concatenate(part) if part[1].size else part[0] for part in parts]
+        of_parts = self.blocks(nodes, keys)
         for block in chain(*of_parts):
             _ = block.transpose  # the gradient will ask for it
-        pairs = zip(of_parts, parts, strict=True)
-        nodes = [blocks[0].src_ids if blocks else seeds for blocks, seeds in pairs]
-        xs = self.rows.features(nodes) if self.table is None else nodes
+        pairs = zip(of_parts, nodes, strict=True)
+        met = [blocks[0].src_ids if blocks else own for blocks, own in pairs]
+        xs = self.rows.features(met) if self.table is None else met
         for x in xs:
             if isinstance(x, CSRMatrix):
                 _ = x.transpose
-        labels = self.rows.labels(parts)
+        labels = self.rows.labels([seeds for seeds, _ in parts])
         dropout_seeds = [derive_seed(self.settings.seed, "dropout", *key) for key in keys]
-        made = zip(parts, of_parts, xs, labels, dropout_seeds, strict=True)
-        return [Batch(*of_part, self.table) for of_part in made]
+        made = zip(parts, of_parts, xs, labels, dropout_seeds, keys, strict=True)
+        return [
+            Batch(seeds, blocks, x, y, dropout_seed, self.table, self._weight(others, key))
+            for (seeds, others), blocks, x, y, dropout_seed, key in made
+        ]
+
+    def _weight(self, others: np.ndarray, key: Key) -> float:
+        """Of consistency_loss in a share that has some of the nodes without a label."""
+        rising = self.settings.consistency * min(1.0, (key[0] + 1) / RISING)
+        return rising * others.size / max(1, self.others.size)
 
     def blocks(self, parts: Sequence[np.ndarray], keys: Sequence[Key]) -> list[list[Block]]:
         """The blocks for each run of seeds, outermost first, less a share `edge_dropout` of their
@@ -194,8 +216,9 @@ class Batches:
     def _of_graphs(self, nodes: np.ndarray) -> list[Block]:
         first = int(nodes[0])
         if first not in self._whole:  # nothing is drawn
-            if self.nodes.size == self.graph.num_nodes and self.shares.count == 1:  # closed under
-                self._whole[first] = [self.graph.block_of(nodes)] * len(self.fanouts)  # neighbours
+            seen = self.nodes.size + self.others.size
+            if seen == self.graph.num_nodes and self.shares.count == 1:  # closed under neighbours
+                self._whole[first] = [self.graph.block_of(nodes)] * len(self.fanouts)
             else:
                 self._whole[first] = sample_blocks(self.graph, nodes, self.fanouts, seed=0)
         return self._whole[first]

@@ -3,8 +3,9 @@
 `features` is the matrix (N, F), or a Features that stands for it: only rows in use are fetched.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -12,18 +13,25 @@ from gaancore.array import Array, array_module, device_of, on_device_of, to_devi
 from gaancore.data.nodes.features.standardised import Features
 from gaancore.graph.block import Block
 from gaancore.graph.csr import CSRGraph
+from gaancore.graph.ordered_rows import mark_neighbours
 from gaancore.graph.sampler import sample_blocks
 from gaancore.models.node_classifier import FeedForward, Inputs, given
+from gaancore.nn.module import Module
 from gaancore.parallel import ONE_SHARE, Shares, dealt
+from gaancore.progress import tell
 from gaancore.seeding import derive_seed
 from gaancore.sparse import CSRMatrix
+from gaancore.system.mapped import room_for
 from gaancore.tensor import Tensor, no_grad
 from gaancore.training.nodes.batches import features_to
 from gaancore.training.nodes.build import Model
 from gaancore.training.prefetch import Prefetch
 
 EDGES_AT_A_TIME = 16_000_000  # of a layer; a node with more neighbours makes a chunk of its own
-ROWS_AT_A_TIME = 65_536  # of a layer without edges
+ROWS_AT_A_TIME = 65_536  # of a layer
+# that a layer makes of the sources of a block: 1.2 GB. So few that a graph of Reddit's size is done
+# in chunks of EDGES_AT_A_TIME, in which a source is projected once for very many edges
+NUMBERS_AT_A_TIME = 300_000_000
 
 Matrix = np.ndarray | Features
 
@@ -39,7 +47,8 @@ def infer(
 
     Each layer is computed once for each node that the next one needs, a chunk of rows at a time.
     Memory, whatever the degrees: a few vectors for each node that is reached, of the widths of one
-    layer, and some 16 + 4 K bytes for each edge of a chunk.
+    layer, and some 16 + 4 K bytes for each edge of a chunk. On a CPU the vectors of very many nodes
+    are in temporary files, see `room_for`.
 
     shares : what the rows of each layer are cut into, before they are cut into chunks. Each rank
              computes a run of the chunks, and gets the others'. BLAS rounds a row of a product
@@ -87,12 +96,16 @@ def _hidden(
     row_of = np.zeros(graph.num_nodes, np.int64)
     for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
         row_of[outer] = np.arange(outer.size)
-        parts = []
-        for dst_ids in _chunks(graph, inner, shares):
-            block = graph.block_of(dst_ids)
-            sources = Tensor(h[to_device(row_of[block.src_ids], device)])
-            parts.append(model.layer(number, sources, block.to(device)).data)
-        h = shares.rows(array_module(h).concatenate(parts))
+        most = most_sources(model.layers[number], h.shape[1])
+        own = [*_chunks(graph, inner, shares)]
+        parts = (
+            model.layer(
+                number, Tensor(h[to_device(row_of[block.src_ids], device)]), block.to(device)
+            ).data
+            for dst_ids in own
+            for block in _blocks(graph, dst_ids, most)
+        )
+        h = shares.rows(_stacked(f"layer {number + 1}", parts, sum(map(len, own))))
     return h
 
 
@@ -139,8 +152,11 @@ def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int, shares: Shares) ->
     reached = np.zeros(graph.num_nodes, bool)
     reached[nodes] = True
     for _ in range(num_steps):
+        if sets[-1].size == graph.num_nodes:
+            sets.append(sets[-1])
+            continue
         for dst_ids in _chunks(graph, sets[-1], shares):
-            reached[graph.block_of(dst_ids).src_ids] = True
+            mark_neighbours(graph.indptr, graph.indices, dst_ids, reached)
         if shares.team.size > 1:
             reached[shares.team.rows(np.flatnonzero(reached))] = True
         sets.append(np.flatnonzero(reached))
@@ -152,6 +168,48 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray, shares: Shares) -> Iterator[np.n
     chunks = cut_rows(nodes.size, shares, graph.degrees[nodes])
     for chunk in dealt(chunks, shares.team) or [slice(0, 0)]:
         yield nodes[chunk]
+
+
+def _blocks(graph: CSRGraph, dst_ids: np.ndarray, most: int) -> Iterator[Block]:
+    """The block of `dst_ids`, or those of even runs of them, with at most about `most` sources."""
+    block = graph.block_of(dst_ids)
+    runs = runs_for(block, most)
+    if len(runs) < 2:
+        yield block
+        return
+    del block
+    for run in runs:
+        yield from _blocks(graph, dst_ids[run], most)
+
+
+def runs_for(block: Block, most: int) -> list[slice]:
+    """Even runs of the rows of a block; one if it has no more than `most` sources, or one row."""
+    parts = min(-(-block.num_src // max(1, most)), block.num_dst)
+    sizes = [part.size for part in np.array_split(np.arange(block.num_dst), max(1, parts))]
+    bounds = np.cumsum([0, *sizes]).tolist()
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+
+def most_sources(layer: Module, width: int) -> int:
+    """How many sources a block may have at most: a layer holds of each no fewer numbers than its
+    input has, and what each weight makes of it.
+    """
+    numbers = width + sum(p.shape[1] for p in layer.parameters() if len(p.shape) == 2)
+    return NUMBERS_AT_A_TIME // numbers
+
+
+def _stacked(what: str, parts: Iterable[Array], count: int) -> Array:
+    """All `count` rows of the parts, which are made one after the other. what: they are."""
+    parts = iter(parts)
+    first = next(parts)
+    if device_of(first) != "cpu":
+        return array_module(first).concatenate([first, *parts])
+    rows, start = room_for((count, *first.shape[1:]), first.dtype), 0
+    for part in chain([first], parts):
+        rows[start : start + len(part)] = part
+        start += len(part)
+        tell(what, start / max(1, count))
+    return np.asarray(rows)
 
 
 def cut_rows(count: int, shares: Shares, degrees: np.ndarray | None = None) -> list[slice]:
@@ -196,5 +254,6 @@ def _in_chunks(
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
     own = dealt(cut_rows(count, shares), shares.team) or [slice(0, 0)]
-    parts = [layer(given(rows(chunk))).data for chunk in own]
-    return shares.rows(array_module(parts[0]).concatenate(parts))
+    parts = (layer(given(rows(chunk))).data for chunk in own)
+    count = sum(chunk.stop - chunk.start for chunk in own)
+    return shares.rows(_stacked("rows of nodes", parts, count))

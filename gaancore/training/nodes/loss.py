@@ -1,4 +1,6 @@
-"""What a step's outputs are compared with: labels as they are, smoothed, or weighted by class."""
+"""What a step's outputs are compared with: labels as they are, smoothed, or weighted by class; and,
+where a node has no label to learn from, each other.
+"""
 
 import numpy as np
 
@@ -68,3 +70,29 @@ def _balanced(having: np.ndarray, count: int, several: bool) -> np.ndarray:
         both = np.stack([having, having])
         classes = max(1, np.count_nonzero(having))
     return count / (classes * np.maximum(both, 1))
+
+
+def consistency_loss(outputs: Tensor, others: Tensor, first: int) -> Tensor:
+    """How far two outputs of the same nodes are from what both say together: the mean over rows
+    `first` and later, and over both outputs, of -sum_c q_c log p_c.
+
+    p is the softmax of an output, and q the mean of both p, squared and divided by its sum: surer
+    than either. No gradient flows through q. Two outputs differ by their dropout, so a node without
+    a label teaches the network to give one answer whatever it is shown of the neighbourhood
+    (consistency regularisation: Berthelot et al., 2019, section 3; on graphs, Feng et al., 2020).
+
+    outputs, others : (n, C), with first < n.
+    """
+    with on_device_of(outputs.data):
+        both = (_softmax(outputs.data) + _softmax(others.data)) / 2
+        targets = both * both
+        targets /= targets.sum(axis=1, keepdims=True)
+        targets[:first] = 0  # rows of zeros add nothing
+        found = soft_cross_entropy(outputs, targets) + soft_cross_entropy(others, targets)
+        return found * (len(targets) / (2 * (len(targets) - first)))
+
+
+def _softmax(logits: Array) -> Array:
+    xp = array_module(logits)
+    rising = xp.exp(logits - logits.max(axis=1, keepdims=True))
+    return rising / rising.sum(axis=1, keepdims=True)

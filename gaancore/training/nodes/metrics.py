@@ -90,16 +90,18 @@ def class_counts(logits: np.ndarray, labels: np.ndarray) -> Counts:
             f"output {column} of node {row} of those scored is {logits[row, column]}: the model "
             "has diverged; lower the learning rate or clip gradients"
         )
+    width = logits.shape[1]
     if labels.ndim == 2:
         predicted, truth = logits > 0, labels > 0
-    else:
-        classes = np.arange(logits.shape[1])
-        predicted = logits.argmax(axis=1)[:, None] == classes
-        truth = labels[:, None] == classes
+        hits, guesses, support = (
+            np.count_nonzero(x, axis=0) for x in (predicted & truth, predicted, truth)
+        )
+        return Counts(hits, guesses, support)
+    chosen = logits.argmax(axis=1)
     hits, guesses, support = (
-        np.count_nonzero(x, axis=0) for x in (predicted & truth, predicted, truth)
+        np.bincount(x, minlength=width) for x in (chosen[chosen == labels], chosen, labels)
     )
-    return Counts(hits, guesses, support, one_class=labels.ndim == 1)
+    return Counts(hits, guesses, support, one_class=True)
 
 
 def f1_scores(logits: np.ndarray, labels: np.ndarray) -> Scores:

@@ -1,7 +1,8 @@
 """Outputs of a finished run for the nodes of any graph with the same features."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from gaancore.data.nodes.layouts.without_features import one_hot
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.parallel import ALONE, Shares, Team
+from gaancore.progress import told
+from gaancore.system.mapped import room_for
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.training.nodes.build import Model, build_model
-from gaancore.training.nodes.inference import infer, infer_hidden
+from gaancore.training.nodes.inference import ROWS_AT_A_TIME, infer, infer_hidden
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder
@@ -157,7 +160,19 @@ class Classifier:
         classes of a node. (N, C) as `logits`.
         """
         special = scipy.special
-        return special.expit(logits) if self.multi_label else special.softmax(logits, axis=1)
+        softmax = special.expit if self.multi_label else partial(special.softmax, axis=1)
+        return by_rows(softmax, logits, logits.shape, logits.dtype)
+
+
+def by_rows(
+    make: Callable[[np.ndarray], np.ndarray], rows: np.ndarray, shape: tuple[int, ...], dtype: Any
+) -> np.ndarray:
+    """make(rows), whose rows do not depend on each other, some at a time; see `room_for`."""
+    out = room_for(shape, dtype)
+    for start in told("what is predicted", range(0, len(rows), ROWS_AT_A_TIME)):
+        part = slice(start, start + ROWS_AT_A_TIME)
+        out[part] = make(rows[part])
+    return np.asarray(out)
 
 
 def load_classifier(

@@ -17,15 +17,17 @@ from gaancore.data.parts.rows import OpenParts, PartedRows
 from gaancore.errors import DataError, SettingsError
 from gaancore.models.node_classifier import given
 from gaancore.nn.observe import observing
+from gaancore.ops import concat_rows, first_rows, split_rows
 from gaancore.optim import PlateauSchedule
 from gaancore.parallel import ALONE, Shares, Team
+from gaancore.seeding import derive_seed
 from gaancore.tensor import Tensor
 from gaancore.training.checkpoint import Groups
 from gaancore.training.nodes import words
 from gaancore.training.nodes.batches import Batch, Batches, table_on
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
-from gaancore.training.nodes.loss import NodeLoss
+from gaancore.training.nodes.loss import NodeLoss, consistency_loss
 from gaancore.training.nodes.parted.scorer import PartedScorer, expect_fit_for_parts
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
@@ -119,6 +121,8 @@ class ClassifierRun(Run):
         self.notes += words.not_centred(self.data_facts, s.normalize)
         self.notes += (told,) if told else ()
         self.notes += () if self.parts is None else words.parts(self.parts)
+        if s.consistency and not self.batches.others.size:
+            self.notes += (words.NO_OTHERS,)
         if edges is None and dataset.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
@@ -127,12 +131,23 @@ class ClassifierRun(Run):
         return Fetch(self.batches.step, step, depth=self.prefetch, device=self.device)
 
     def forward(self, model: Model, batch: Batch, part: None) -> Tensor:
-        return model(given(batch.inputs()), batch.blocks, batch.dropout_seed)
+        x, seed = given(batch.inputs()), batch.dropout_seed
+        if not batch.consistency:
+            return model(x, batch.blocks, seed)
+        seeds = (derive_seed(seed, "consistency", number) for number in range(2))
+        return concat_rows(*(model(x, batch.blocks, seed) for seed in seeds))
 
     def loss(self, outputs: Tensor, batch: Batch, part: None, count: int) -> Tensor:
-        mean = self.loss_of(outputs, batch.labels)
-        share = batch.seeds.size / count
-        return mean if share == 1 else mean * share
+        share, labelled = batch.seeds.size / count, batch.seeds.size
+        if not batch.consistency:
+            mean = self.loss_of(outputs, batch.labels)
+            return mean if share == 1 else mean * share
+        twice = split_rows(outputs, count=2)
+        loss = consistency_loss(*twice, first=labelled) * batch.consistency
+        if labelled:
+            learned = [self.loss_of(first_rows(y, count=labelled), batch.labels) for y in twice]
+            loss = loss + (learned[0] + learned[1]) * (share / 2)
+        return loss
 
     def rate(self) -> float:
         """The schedule's rate; in the cooldown, on the straight line from there to the floor."""

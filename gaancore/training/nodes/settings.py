@@ -105,6 +105,7 @@ class NodeSettings:
     weight_decay: float = 0.0  # of AdamW, not of biases
     class_weight: ClassWeight = "none"  # or "balanced": see loss.py
     label_smoothing: float = 0.0
+    consistency: float = 0.0  # weight of a loss of nodes without a training label: see loss.py
     epochs: int = 0  # 0: until early stopping
     validate_every: int = -1  # steps; 0: once an epoch; -1: as the variant says
 
@@ -222,7 +223,7 @@ def _check(s: NodeSettings) -> None:
         "decay_patience",
         "stop_patience",
     )
-    expect_at_least(s, 0, *counts, "clip_norm", "split_seed", "weight_decay")
+    expect_at_least(s, 0, *counts, "clip_norm", "split_seed", "weight_decay", "consistency")
     shares = ("input_dropout", "dropout", "attention_dropout", "edge_dropout")
     for name in (*shares, "label_smoothing", "lr_cooldown"):
         if not 0 <= getattr(s, name) < 1:
@@ -239,6 +240,11 @@ def _check(s: NodeSettings) -> None:
         raise SettingsError(
             f"eval_fanouts: expected one number, or as many as fanouts {s.fanouts}, "
             f"got {s.eval_fanouts}"
+        )
+    if s.consistency and (s.multi_label or s.batch != "graphs" or s.batch_size):
+        raise SettingsError(
+            "consistency: needs one class per node, and all nodes in every step (batch = graphs, "
+            "batch_size = 0); else set consistency = 0"
         )
     if s.validate_every < -1:
         raise SettingsError(f"validate_every: expected -1, 0 or more, got {s.validate_every}")

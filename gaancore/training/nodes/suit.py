@@ -15,6 +15,9 @@ from gaancore.training.choices import shipped_recipe
 
 # Larger graphs are sampled. Chosen by judgement: no measurement stands behind these two numbers.
 MOST_NODES, MOST_EDGES = 60_000, 3_000_000
+# Whole neighbourhoods reach all of a graph: with more arcs each validation would take minutes.
+MOST_SCORED = 100_000_000
+FANOUTS = (25, 10)
 SEEDS = 512  # of a step over a part of the data, as in the paper
 
 
@@ -33,16 +36,20 @@ def suited(dataset: NodeDataset | PartedDataset) -> tuple[dict[str, Any], str]:
             f"a small graph ({size}): {step}, all neighbours, at most {changes['epochs']} epochs"
         )
     else:
+        drawn = dataset.num_edges > MOST_SCORED
         changes = {
             "batch": "seeds",
             "batch_size": SEEDS,
-            "fanouts": (25, 10),
-            "eval_fanouts": (-1,),
+            "fanouts": FANOUTS,
+            "eval_fanouts": FANOUTS if drawn else (-1,),
             "validate_every": 0,
             "epochs": 50,
         }
         what = "a graph in parts" if small else "a large graph"
-        words = f"{what} ({size}): {SEEDS} nodes a step, 25 and 10 neighbours, 50 epochs at most"
+        words = (
+            f"{what} ({size}): {SEEDS} nodes a step, 25 and 10 neighbours"
+            f"{', for scores too' if drawn else ''}, 50 epochs at most"
+        )
     return changes | {"normalize": normalize}, f"settings for {words}; {features}"
 
 

@@ -54,6 +54,12 @@ def seen_in_training(transductive: bool) -> tuple[str, ...]:
     )
 
 
+NO_OTHERS = (
+    "consistency does nothing here: training sees no node without a training label (transductive "
+    "would change that)"
+)
+
+
 def not_centred(facts: Facts, normalize: str) -> tuple[str, ...]:
     """A line if features are standardised in a way of their own, because they are sparse."""
     if normalize != "standard" or "features_filled" not in facts:

@@ -10,7 +10,8 @@ from strategies import graphs, seeds
 
 from gaancore.data import TEST
 from gaancore.graph import CSRGraph
-from gaancore.models.node_classifier import MODELS
+from gaancore.models.node_classifier import MODELS, NodeClassifier
+from gaancore.system import mapped
 from gaancore.tensor import Tensor
 from gaancore.training.nodes import inference
 from gaancore.training.nodes.build import build_model
@@ -40,9 +41,10 @@ def in_one_pass(model, graph: CSRGraph, x: np.ndarray) -> np.ndarray:
 
 @EVERY_MODEL
 @given(graph=graphs(max_nodes=9, max_edges=30), edges=st.integers(1, 12), rows=st.integers(1, 4),
+       numbers=st.integers(1, 2000), large=st.sampled_from([1, 300, 1 << 20]),
        layers=st.integers(1, 3), seed=seeds())  # fmt: skip
 def test_chunks_of_any_size_give_what_one_pass_over_the_graph_gives(
-    model, graph, edges, rows, layers, seed
+    model, graph, edges, rows, numbers, large, layers, seed
 ):
     rng = np.random.default_rng(seed)
     built, x = network(model, (-1,) * layers), rng.standard_normal((graph.num_nodes, FEATURES))
@@ -50,6 +52,8 @@ def test_chunks_of_any_size_give_what_one_pass_over_the_graph_gives(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inference, "EDGES_AT_A_TIME", edges)
         patch.setattr(inference, "ROWS_AT_A_TIME", rows)
+        patch.setattr(inference, "NUMBERS_AT_A_TIME", numbers)
+        patch.setattr(mapped, "LARGE", large)  # bytes from which outputs go to files
         logits = infer(built, graph, x, nodes)
         hidden = [
             infer_hidden(built, graph, x, nodes, number + 1) for number in range(built.num_layers)
@@ -106,6 +110,28 @@ def test_no_chunk_has_more_edges_or_rows_than_the_limits_unless_one_node_alone_h
     assert (1, 39) in met
     assert all(rows <= 7 and (edges <= 10 or rows == 1) for rows, edges in met)
     assert len(met) < 4 * 60  # and the chunks are not all single nodes
+
+
+def test_a_block_has_no_more_sources_than_fit_unless_one_node_alone_has(monkeypatch):
+    src, dst = np.random.default_rng(0).integers(300, size=(2, 3000))
+    graph = CSRGraph.from_edges(src, dst, 300, duplicates="merge")
+    met = []
+    original = NodeClassifier.layer
+
+    def layer(self, number, h, block, seed=None):
+        met.append((block.num_dst, block.num_src))
+        return original(self, number, h, block, seed)
+
+    monkeypatch.setattr(NodeClassifier, "layer", layer)
+    built, x = network("avg-pool"), np.ones((300, FEATURES))
+    expected = infer(built, graph, x, np.arange(300))
+    assert met == [(300, 300)] * 2
+    met.clear()
+    # a source has its own 4 or 6 numbers, 4 that are pooled, and 6 that come out
+    monkeypatch.setattr(inference, "NUMBERS_AT_A_TIME", 60 * 16)
+    assert_allclose(infer(built, graph, x, np.arange(300)), expected, rtol=1e-9)
+    assert 20 < max(sources for _, sources in met) <= 60 * 16 // 14
+    assert sum(rows for rows, _ in met) == 600
 
 
 def test_the_scored_nodes_get_the_same_from_their_view_as_from_batches_of_all_neighbours():

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from small_reddit import small_classes, small_reddit, small_reddit_run
+from small_reddit import small_classes, small_reddit, small_reddit_run, small_reddit_settings
 from small_run import contents, resumed_run, run_until, small_run, small_settings
 
 from gaancore.data import TRAIN, Features
@@ -17,7 +17,9 @@ from gaancore.nn.aggregators import AggregatorSpec
 from gaancore.tensor import Tensor
 from gaancore.training.choices import with_changes
 from gaancore.training.nodes import words
-from gaancore.training.nodes.loss import NodeLoss
+from gaancore.training.nodes.loss import NodeLoss, consistency_loss
+from gaancore.training.nodes.run import ClassifierRun
+from gaancore.training.run_folder import RunFolder
 
 ALL = {
     "weight_decay": 0.1,
@@ -219,3 +221,112 @@ def test_a_yes_or_no_is_read_from_text_and_anything_else_is_refused():
     assert with_changes(settings, ("file", {"transductive": False})).transductive is False
     with pytest.raises(SettingsError, match="--set: transductive: expected true or false"):
         with_changes(settings, ("--set", {"transductive": "1"}))
+
+
+WHOLE_GRAPH = {"batch": "graphs", "batch_size": 0, "fanouts": (-1, -1), "eval_fanouts": (-1,)}
+CONSISTENT = {**WHOLE_GRAPH, "transductive": True, "consistency": 0.7}
+
+
+def consistency_by_hand(logits, others, targets):
+    """Plain loops: mean over rows and both outputs of -sum_c q_c log p_c."""
+    total = 0.0
+    for rows in (logits, others):
+        for row, q in zip(rows, targets, strict=True):
+            norm = math.log(math.fsum(math.exp(x) for x in row))
+            total -= sum(t * (x - norm) for t, x in zip(q, row, strict=True))
+    return total / (2 * len(logits))
+
+
+def shares_of(row):
+    rising = [math.exp(x) for x in row]
+    return [x / math.fsum(rising) for x in rising]
+
+
+def test_consistency_is_a_cross_entropy_with_the_sharpened_mean_which_has_no_gradient():
+    rng = np.random.default_rng(2)
+    one, two = rng.standard_normal((2, 5, 3))
+    first = 2  # rows that have a label
+    targets = []
+    for a, b in zip(one[first:], two[first:], strict=True):
+        squares = [((p + q) / 2) ** 2 for p, q in zip(shares_of(a), shares_of(b), strict=True)]
+        targets.append([square / math.fsum(squares) for square in squares])
+    a, b = (Tensor(x, requires_grad=True) for x in (one, two))
+    loss = consistency_loss(a, b, first)
+    loss.backward()
+    assert_allclose(loss.data, consistency_by_hand(one[first:], two[first:], targets), rtol=1e-12)
+    for x, grad in ((one, a.grad), (two, b.grad)):
+        given = [two, one] if x is two else [one, two]
+
+        def by_hand(rows, given=given, x=x):
+            pair = [rows if y is x else y for y in given]
+            return consistency_by_hand(pair[0][first:], pair[1][first:], targets)
+
+        assert_allclose(grad, slopes(by_hand, x), rtol=1e-6, atol=1e-9)
+        assert_array_equal(grad[:first], 0)
+
+
+def test_a_consistent_run_learns_from_the_mean_of_two_dropouts_and_from_nodes_without_a_label(
+    tmp_path,
+):
+    run = small_reddit_run(tmp_path, dropout=0.3, **CONSISTENT)
+    (batch,) = run.batches.step(0).batches
+    assert sorted(batch.seeds.tolist()) == run.dataset.nodes(TRAIN).tolist()
+    assert batch.blocks[-1].num_dst == 120
+    outputs = run.forward(run.model, batch, None)
+    assert outputs.shape == (240, 5)
+    one, two = outputs.data[:120], outputs.data[120:]
+    assert np.abs(one - two).max() > 1e-3
+    known = len(batch.seeds)
+    ones = dict.fromkeys(range(5), 1.0)
+    labelled = [one_class_by_hand(y[:known], batch.labels, 0.0, ones) for y in (one, two)]
+    p = (np.array([shares_of(row) for row in one]) + [shares_of(row) for row in two]) / 2
+    targets = (p**2 / (p**2).sum(axis=1, keepdims=True))[known:]
+    agreeing = consistency_by_hand(one[known:], two[known:], targets)
+    loss = run.loss(outputs, batch, None, known).data
+    assert_allclose(loss, np.mean(labelled) + 0.7 / 30 * agreeing, rtol=1e-5)
+    weights = [run.batches.step(epoch).batches[0].consistency for epoch in (0, 14, 29, 50)]
+    assert_allclose(weights, [0.7 / 30, 0.35, 0.7, 0.7])
+
+
+def test_a_consistent_run_is_killed_and_resumed_with_the_same_bits(tmp_path):
+    small_reddit_run(tmp_path / "whole", **CONSISTENT).train()
+    run_until(small_reddit_run(tmp_path / "parts", **CONSISTENT), step=2)
+    settings = small_reddit_settings(**CONSISTENT)
+    run = ClassifierRun(settings, small_reddit(), RunFolder(tmp_path / "parts"))
+    run.resume()
+    run.train()
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+
+
+def test_labels_of_nodes_that_are_not_for_training_do_not_enter_consistency(tmp_path):
+    data = small_reddit()
+    labels = np.where(data.split == TRAIN, data.labels, (data.labels + 1) % 5)
+    weights = []
+    for name, y in (("a", data.labels), ("b", labels)):
+        changes = {**CONSISTENT, "decay_patience": 99, "stop_patience": 99}
+        run = small_reddit_run(tmp_path / name, small_reddit(y=y), **changes)
+        run.train()
+        weights.append(contents(tmp_path / name)["last.safetensors"])
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("change", [{"batch": "seeds"}, {"batch_size": 64}, {"consistency": -1.0}])
+def test_consistency_without_all_nodes_in_a_step_or_below_0_is_refused(tmp_path, change):
+    with pytest.raises(SettingsError, match="consistency: "):
+        small_reddit_run(tmp_path, **{**CONSISTENT, **change})
+
+
+def test_consistency_is_refused_for_several_labels_per_node():
+    with pytest.raises(SettingsError, match="consistency: needs one class per node"):
+        small_settings(**WHOLE_GRAPH, consistency=1.0)
+
+
+def test_consistency_where_training_sees_labelled_nodes_alone_is_said_to_do_nothing(tmp_path):
+    alone = {**CONSISTENT, "transductive": False}
+    for name, changes in (("with", alone), ("without", {**alone, "consistency": 0.0})):
+        run = small_reddit_run(tmp_path / name, **changes)
+        told = [note for note in run.notes if "training sees no node without" in note]
+        assert len(told) == (name == "with")
+        run.train()
+    a, b = (contents(tmp_path / name)["last.safetensors"] for name in ("with", "without"))
+    assert a == b

@@ -1,6 +1,7 @@
 """Features of nodes, standardised where they are fetched: the matrix itself is never copied."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from gaancore.data.nodes.features.matrix import FeatureMatrix, dense_part
 from gaancore.errors import ShapeError, expect_choice
 from gaancore.graph.checks import read_only
 from gaancore.kernels.cpu.gather import gather_rows, gather_sparse_rows
+from gaancore.progress import told
 from gaancore.sparse import CSRMatrix
 
 Normalize = Literal["none", "standard", "row"]
@@ -20,8 +22,8 @@ ROWS_AT_A_TIME = 16_384  # of a pass over the training nodes
 class Features:
     """Stands for the matrix (x - mean) / scale, (N, F) float32; index it with node ids.
 
-    matrix      : (N, F) float32, dense or SciPy's csr_array, in memory or memory-mapped; only rows
-                  asked for are read.
+    matrix      : (N, F) float32 or float16, or SciPy's csr_array of float32, in memory or
+                  memory-mapped; only rows asked for are read.
     mean, scale : (F,) float64, from feature_statistics: store them with a model, and give them
                   here for any other graph. Computed in float64.
     by_row      : divide each row by the sum of its absolute values, so that counts become shares;
@@ -96,7 +98,8 @@ def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray
     nodes = dataset.nodes(TRAIN)
     parts = np.split(nodes, range(ROWS_AT_A_TIME, nodes.size, ROWS_AT_A_TIME))
     of = statistics_of_sparse if sparse.issparse(dataset.features) else statistics_of
-    return of(dataset.features, lambda: parts, nodes.size)
+    pieces = partial(told, "mean and deviation of the features", parts)
+    return of(dataset.features, pieces, nodes.size)
 
 
 def statistics_of(

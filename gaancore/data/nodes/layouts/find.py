@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gaancore.data.files.arrays import npz_names
 from gaancore.data.files.folder import expect_path, listing
 from gaancore.data.nodes.layouts import dgl_ppi, dgl_reddit, graphsaint, npz
 from gaancore.data.nodes.layouts.citations import planetoid
@@ -37,7 +36,8 @@ LOOKED_FOR = (
     f"{NODES} {EDGES}, {' '.join(graphsaint.FILES)} (GraphSAINT), PREFIX-G.json (GraphSAGE), "
     f"train_graph.json or {' '.join(dgl_reddit.FILES)} (DGL), ind.NAME.graph (Planetoid), "
     f"NAME{CONTENT} NAME{CITES}, raw/edge.csv.gz (OGB), a list of edges (.edgelist, .edges, .txt) "
-    "with a file of labels, or a single .npz, .mat, .graphml, .gml or .gexf"
+    "with a file of labels, .npy files named as the arrays of an .npz, or a single .npz, .mat, "
+    ".graphml, .gml or .gexf"
 )
 
 # What reads each layout, and which choices of a Reading have a meaning for it
@@ -101,7 +101,7 @@ def holds_graph(path: Path) -> bool:
     if found is None:
         return False
     if found.read is read_one_npz:
-        names = npz_names(found.path)
+        names = npz.array_names(found.path)
         return npz.looks_like_graph(names) or is_attributed(names)
     return found.read is not read_csv_graph or either(path, NODES).exists()
 
@@ -131,6 +131,8 @@ def _reader(path: Path) -> Found | None:
         return Found(read_dgl_ppi, path)
     if dgl_reddit.GRAPH in names or dgl_reddit.DATA in names:
         return Found(read_dgl_reddit, path)
+    if npz.looks_like_graph(npz.array_names(path)):
+        return Found(read_one_npz, path)
     if is_ogb(path):
         return Found(read_ogb, path)
     if prefix := _prefix(path, names, "", CONTENT, "LINQS"):

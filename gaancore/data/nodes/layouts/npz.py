@@ -1,4 +1,5 @@
-"""A whole dataset in one `.npz`: the simplest layout for your own graph.
+"""A whole dataset in one `.npz`: the simplest layout for your own graph. Or in a folder of `.npy`
+files of the same names, which may be larger than memory: large ones are mapped, not read.
 
 arcs     : `src dst`, or `edge_index` (2, E), or `indptr indices` (CSR)
 features : `x`, `feats` or `features`, (N, F); may be missing where the graph has labels
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gaancore.data.files.arrays import listed, listed_names, npz_names, read_npz
+from gaancore.data.files.arrays import listed, npz_names, read_npy, read_npz
 from gaancore.data.files.columns import chosen_columns
 from gaancore.data.nodes.checks import naming_file
 from gaancore.data.nodes.labels import label_array
@@ -42,6 +43,13 @@ LABEL_NAMES = (("y",), ("labels",))
 EDGE_ATTR_NAMES = (("edge_attr",), ("e",))
 
 
+def array_names(path: Path) -> list[str]:
+    """The names of the arrays in a `.npz` file, or of the `.npy` files in a folder."""
+    if path.is_dir():
+        return sorted(file.stem for file in path.iterdir() if file.suffix == ".npy")
+    return npz_names(path)
+
+
 def looks_like_graph(names: Collection[str]) -> bool:
     """Whether arrays of these names can be edges, and features or labels, of a graph."""
     return all(
@@ -52,8 +60,8 @@ def looks_like_graph(names: Collection[str]) -> bool:
 
 def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
     """Read the layout. Raises DataError for a damaged file, or arrays missing or named twice."""
-    names = npz_names(path)
-    if is_attributed(names):
+    names, of_folder = array_names(path), path.is_dir()
+    if not of_folder and is_attributed(names):
         return read_attributed(path, reading)
     has_features = not {"y", "labels"} & {*names} or {"x", "feats", "features"} & {*names}
     of_edges = [name for (name,) in EDGE_ATTR_NAMES if name in names]
@@ -66,7 +74,10 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         *({"graph_id"} & {*names}),
         *(_pick(path, names, "features of edges", *EDGE_ATTR_NAMES) if wants_edges else ()),
     ]
-    arrays = read_npz(path, wanted)
+    if of_folder:
+        arrays = {name: read_npy(path / f"{name}.npy") for name in wanted}
+    else:
+        arrays = read_npz(path, wanted)
     labels = next((arrays[name] for (name,) in LABEL_NAMES if name in arrays), None)
     classes = None if labels is None else label_array(labels)
     features = next((arrays[name] for (name,) in FEATURE_NAMES if name in arrays), None)
@@ -89,7 +100,11 @@ def read_one_npz(path: Path, reading: Reading = AS_IT_IS) -> RawDataset:
         sources=dict.fromkeys(("features", "labels", "split", "graph_ids"), str(path)),
         graph_ids=arrays.get("graph_id"),
         class_names=(classes.names or None) if classes else None,
-        notes=("layout: one npz file", *notes, *(classes.notes if classes else ())),
+        notes=(
+            f"layout: {'a folder of .npy files' if of_folder else 'one npz file'}",
+            *notes,
+            *(classes.notes if classes else ()),
+        ),
     )
 
 
@@ -103,7 +118,7 @@ def _pick(
         problem = "more than one of them" if found else "none"
         raise DataError(
             f"{path}: {what}: looked for the array(s) {wanted} and found {problem}; "
-            f"the file has {listed_names(path)}"
+            f"there are {listed(array_names(path))}"
         )
     return found[0]
 

@@ -21,13 +21,14 @@ TYPES = (np.int64, np.int32, np.float32)
 
 
 def write_features(writer: "StoreWriter", features: FeatureMatrix, order: np.ndarray) -> None:
-    """The rows `order` of the features, dense or sparse as they are."""
+    """The rows `order` of the features, dense or sparse as they are; float16 stays so."""
     if sparse.issparse(features):
         for name, array in zip(SPARSE, arrays_of(features[order]), strict=True):
             writer.save(name, array)
         return
     width = features.shape[1]
-    file = writer.create(*DENSE, (order.size, width), np.float32)
+    kept = np.float16 if features.dtype == np.float16 else np.float32
+    file = writer.create(*DENSE, (order.size, width), kept)
     step = max(1, VALUES_AT_A_TIME // width)
     for start in range(0, order.size, step):
         file[start : start + step] = features[order[start : start + step]]

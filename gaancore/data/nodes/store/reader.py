@@ -4,7 +4,7 @@
                   has them, and size and CRC-32 of each file below
     indptr.npy     (N + 1,) int64         row i of the graph is indices[indptr[i]:indptr[i + 1]]
     indices.npy    (E,) int32 or int64    both directions of every edge, once, ascending in a row
-    features.npy   (N, F) float32         finite; or, where they are sparse, in its place
+    features.npy   (N, F) float32 or float16, finite; or, where they are sparse, in its place
     feature_indptr.npy, feature_indices.npy, feature_values.npy: (N + 1,) int64, (E,) int32 and
                    (E,) float32, rows like those of the graph, of columns below num_features
     labels.npy     (N,) int64 classes, or (N, C) uint8 of 0 and 1
@@ -36,6 +36,7 @@ from gaancore.data.nodes.labels import MOST_CLASSES
 from gaancore.data.nodes.store.features import DENSE, SPARSE, features_of
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
+from gaancore.progress import tell
 from gaancore.system.disk import read_json
 
 META = "meta.json"
@@ -72,6 +73,7 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
     folder = Path(path)
     meta = _read_meta(folder)
     arrays = {name: mapped_file(folder, name, facts) for name, facts in meta["files"].items()}
+    tell("checking the graph")
     with naming_file(str(folder)):
         edges = arrays.get("edge_attr")
         graph = CSRGraph(arrays["indptr"], arrays["indices"], meta["num_nodes"], edge_attr=edges)
@@ -216,7 +218,7 @@ def _expect_consistent(folder: Path, dataset: NodeDataset, meta: dict[str, Any])
     single = labels.ndim == 1
     problems = {
         "indices": dataset.num_edges != meta.get("num_arcs"),
-        "features": dataset.features.dtype != np.float32
+        "features": dataset.features.dtype not in (np.float32, np.float16)
         or dataset.features.shape[:-1] != (n,)
         or not _are_names_of(dataset.feature_names, dataset.num_features),
         "labels": labels.dtype != (np.int64 if single else np.uint8)
@@ -250,8 +252,9 @@ def _are_names_of(names: tuple[str, ...] | None, count: int) -> bool:
 
 def file_checksum(path: Path) -> str:
     """CRC-32 of all bytes of a file, eight hexadecimal digits."""
-    crc = 0
+    crc, size = 0, path.stat().st_size
     with path.open("rb") as file:
         while block := file.read(1 << 22):
             crc = zlib.crc32(block, crc)
+            tell(f"checksum of {path.name}", file.tell() / size)
     return f"{crc:08x}"

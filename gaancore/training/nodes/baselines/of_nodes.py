@@ -62,13 +62,13 @@ def baselines(dataset: NodeDataset, split: int) -> Baselines:
 
 def _shares(d: NodeDataset, nodes: np.ndarray) -> tuple[np.ndarray | None, str | None]:
     """The shares of the classes around `nodes`, None where they are left out, and what to tell."""
+    rounds = rounds_for(d.graph, d.num_classes)
+    if not rounds:
+        return None, f"left out: {d.num_edges:,} arcs and {d.num_classes:,} classes are too many"
     seen = d.nodes(TRAIN)
     parts = d.graph.connected_components()
     if not np.isin(parts[nodes], parts[seen]).any():
         return None, "left out: no path leads from a scored node to a training node"
-    rounds = rounds_for(d.graph, d.num_classes)
-    if not rounds:
-        return None, f"left out: {d.num_edges:,} arcs and {d.num_classes:,} classes are too many"
     targets = one_hot(d.labels[seen], d.num_classes)
     shares, _ = propagated(d.graph, targets, seen, rounds)
     return shares[nodes], None if rounds == ROUNDS else f"went {rounds} rounds, not {ROUNDS}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from gaancore.array import Array, array_module, device_of, on_device_of, to_device, to_numpy
 from gaancore.data.parts.rows import PartedRows
+from gaancore.graph.block import Block
 from gaancore.models.node_classifier import FeedForward, Inputs, given
 from gaancore.parallel import Shares, Team, ask_rows, dealt
 from gaancore.seeding import derive_seed
@@ -18,7 +19,7 @@ from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor, no_grad
 from gaancore.training.nodes.batches import features_to
 from gaancore.training.nodes.build import Model
-from gaancore.training.nodes.inference import cut_rows
+from gaancore.training.nodes.inference import cut_rows, most_sources, runs_for
 
 T = TypeVar("T")
 NONE = slice(0, 0)
@@ -102,14 +103,31 @@ def _next_layer(
     """Layer `number` of the nodes `inner`, from `h`, that of the nodes `outer`."""
     assert not isinstance(model, FeedForward)
     device = device_of(h.rows)
+    most = most_sources(model.layers[number], h.rows.shape[1])
     own, parts = _chunks(rows, inner, shares), []
     for chunk in _in_step(own or [NONE], rows.team):
-        block = rows.block_of(inner[chunk or NONE])
-        found = h.fetch(np.searchsorted(outer, block.src_ids))
-        if chunk is not None:
-            sources = Tensor(to_device(found, device))
-            parts.append(model.layer(number, sources, block.to(device)).data)
+        whole = rows.block_of(inner[chunk or NONE])
+        blocks = [] if chunk is None else [*_blocks(whole, most)]
+        for block in _in_step(blocks, rows.team):
+            at = np.searchsorted(outer, whole.src_ids[:0] if block is None else block.src_ids)
+            found = h.fetch(at)
+            if block is not None:
+                sources = Tensor(to_device(found, device))
+                parts.append(model.layer(number, sources, block.to(device)).data)
     return Spread(own, parts, rows.team)
+
+
+def _blocks(block: Block, most: int) -> Iterator[Block]:
+    """A block, or those of even runs of its rows, with at most about `most` sources each."""
+    runs = runs_for(block, most)
+    if len(runs) < 2:
+        yield block
+        return
+    for run in runs:
+        indptr = block.indptr[run.start : run.stop + 1]
+        neighbours = block.src_ids[block.indices[indptr[0] : indptr[-1]]]
+        given = (block.src_ids[run], indptr - indptr[0], neighbours, int(block.src_ids.max()) + 1)
+        yield from _blocks(Block.from_neighbours(*given), most)
 
 
 def _hops(rows: PartedRows, nodes: np.ndarray, num_steps: int, shares: Shares) -> list[np.ndarray]:
