@@ -114,7 +114,7 @@ class ClassifierRun(Run):
             mean = self.loss_of(outputs, batch.labels)
             return mean if share == 1 else mean * share
         twice = split_rows(outputs, count=2)
-        loss = consistency_loss(*twice, first=labelled) * batch.consistency
+        loss = consistency_loss(twice[0], twice[1], labelled) * batch.consistency
         if labelled:
             learned = [self.loss_of(first_rows(y, count=labelled), batch.labels) for y in twice]
             loss = loss + (learned[0] + learned[1]) * (share / 2)
