@@ -34,6 +34,7 @@ from timing import machine
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from gaancore.data import TRAIN, Features, NodeDataset, feature_statistics, open_store
+from gaancore.data.nodes.rows import WholeRows
 from gaancore.data.nodes.store.reader import is_store
 from gaancore.ops import softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
@@ -56,7 +57,8 @@ def measure(store: str, num_threads: int, num_batches: int, depth: int) -> dict[
     view, _ = dataset.view(TRAIN)
     features = Features(view.features, *feature_statistics(dataset, settings.normalize))
     model = build_model(settings, dataset.num_features, dataset.num_classes)
-    batches = Batches(view, features, settings, model.num_steps)
+    rows = WholeRows(view.graph, features, view.labels)
+    batches = Batches(view, rows, settings, model.num_steps)
     optimizer = Adam(model.named_parameters(), settings.lr)
     edges = []
     with Prefetch(batches.step, count(), depth=depth) as ahead:

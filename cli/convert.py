@@ -1,5 +1,6 @@
 """`gaancore convert` and `gaancore check`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +15,8 @@ from .process import debug_option, quiet_option
 
 if TYPE_CHECKING:
     from gaancore.data import NodeDataset
+    from gaancore.data.parts.dataset import PartedDataset
+    from gaancore.graph.stream.rows import Progress
 
 
 @click.command()
@@ -39,6 +42,11 @@ if TYPE_CHECKING:
     "--unknown-edges", type=choice_of("unknown_edges"), default="error", show_default=True,
     help="Edges that name an id no node has: refuse or drop them.",
 )  # fmt: skip
+@click.option(
+    "--parts", type=click.IntRange(1), metavar="P",
+    help="Cut OUT into P parts, so that each process of a run under mpiexec needs its own parts "
+    "alone; IN may be a folder that convert wrote.  [default: one whole]",
+)  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Seeds the draw of --split.  [default: 0]")
 @quiet_option
 @debug_option
@@ -48,6 +56,7 @@ def convert(
     unflagged: Unflagged,
     nan: Nan,
     shares: str | None,
+    parts: int | None,
     seed: int | None,
     quiet: bool,
     **asked: Any,
@@ -73,9 +82,14 @@ def convert(
 
     Files that have no split need --split. Under mpiexec the first process does it alone.
 
+    With --parts each part is a folder of its own in OUT; train, info and check read them. Nodes go
+    to parts so that few arcs lead from one to another; which share does is printed. A whole folder
+    is written beside them first, and removed.
+
     \b
     gaancore convert data/reddit reddit-store
     gaancore convert BlogCatalog.mat blog-store --split 60,20,20 --seed 1
+    gaancore convert reddit-store reddit-parts --parts 4
     gaancore train --data reddit-store
     """
     from gaancore.data import open_store
@@ -83,6 +97,9 @@ def convert(
     from gaancore.data.nodes.missing import fill_missing
     from gaancore.data.nodes.split import with_random_split
     from gaancore.data.nodes.store.convert import write_store
+    from gaancore.data.nodes.store.reader import is_store
+    from gaancore.data.parts.cut import write_parts
+    from gaancore.data.parts.dataset import parted_at
     from gaancore.system.new_folder import expect_free
 
     from .show import phases, progress_bar
@@ -98,22 +115,39 @@ def convert(
     reading = Reading(**given)
     target, path = user_path(store), user_path(source)
     expect_free(target)
+    if parts is not None and is_store(path):
+        reading.expect_of_store(path)
+        _expect_settled(path, shares, unflagged, nan, asked["unknown_edges"])
+        with progress_bar("convert", quiet) as progress:
+            write_parts(target, parts, lambda folder: open_store(path), progress=progress)
+        return _report(parted_at(target), quiet)
     with scratch_in(target.parent), phases(quiet):
         raw = read_layout(path, reading)
         if shares is not None:
             raw = with_random_split(raw, _numbers(shares), seed=seed or 0)
         raw = fill_missing(raw, nan)
-    with progress_bar("convert", quiet) as progress:
+
+    def write(folder: Path, progress: "Progress") -> None:
         write_store(
             raw,
-            target,
+            folder,
             name=path.stem,
             unflagged=unflagged,
             repeated_edges=repeated_edges,
             progress=progress,
         )
+
+    def whole(folder: Path) -> "NodeDataset":
+        write(folder, lambda share: progress(0.5 * share))
+        return open_store(folder)
+
+    with progress_bar("convert", quiet) as progress:
+        if parts is None:
+            write(target, progress)
+        else:
+            write_parts(target, parts, whole, progress=lambda share: progress(0.5 + 0.5 * share))
     with phases(quiet):
-        written = open_store(target)
+        written = open_store(target) if parts is None else parted_at(target)
     return _report(written, quiet)
 
 
@@ -127,12 +161,27 @@ def check(store: str, quiet: bool) -> int:
     Opening a store checks sizes, types and the graph, but not the features.
     """
     from gaancore.data import check_store
+    from gaancore.data.parts.dataset import PartedDataset, parted_at
+    from gaancore.data.parts.part import check_part
 
     from .show import phases
 
     with phases(quiet):
-        checked = check_store(user_path(store))
-    return _report(checked, quiet)
+        dataset = parted_at(user_path(store))
+        if isinstance(dataset, PartedDataset):
+            for number in range(dataset.num_parts):
+                check_part(dataset, number)
+        else:
+            dataset = check_store(user_path(store))
+    return _report(dataset, quiet)
+
+
+def _expect_settled(store: Path, shares: str | None, *choices: str) -> None:
+    """Raises SettingsError if something is chosen of a store's files, which were read before."""
+    names = ("unflagged", "nan", "unknown_edges")
+    chosen = [n for n, choice in zip(names, choices, strict=True) if choice != "error"]
+    for name in [*(["split"] if shares is not None else []), *chosen]:
+        raise SettingsError(f"{name}: {store} is a store, in which this is settled; leave it out")
 
 
 def _numbers(shares: str) -> list[int]:
@@ -142,15 +191,20 @@ def _numbers(shares: str) -> list[int]:
         raise SettingsError(f"shares: expected numbers such as 60,20,20, got {shares}") from None
 
 
-def _report(dataset: "NodeDataset", quiet: bool) -> int:
+def _report(dataset: "NodeDataset | PartedDataset", quiet: bool) -> int:
     sizes = [f"{dataset.nodes(split).size:,}" for split in range(3)]
-    of_edges = f" and {dataset.graph.edge_dim} of an edge" if dataset.graph.edge_dim else ""
+    of_edges = f" and {dataset.edge_dim} of an edge" if dataset.edge_dim else ""
     labels = "labels" if dataset.multi_label else "classes"
     click.echo(
         f"{dataset.path}: {dataset.num_nodes:,} nodes, {dataset.num_edges:,} arcs, "
         f"{dataset.num_features} features{of_edges}, {dataset.num_classes} {labels}; "
         f"train {sizes[0]}, validation {sizes[1]}, test {sizes[2]} nodes"
     )
+    if isinstance(dataset, PartedDataset):
+        click.echo(
+            f"{dataset.num_parts} parts of {min(dataset.parts)[0]:,} to {max(dataset.parts)[0]:,} "
+            f"nodes; {dataset.crossing_share:.1%} of the arcs lead from one part to another"
+        )
     for note in [] if quiet else dataset.notes:
         click.echo(f"note: {note}")
     return 0

@@ -34,11 +34,13 @@ def info(data: str | None, task: str | None, as_json: bool, **reading: Any) -> i
     """
     from rich.table import Table
 
+    from gaancore.data.parts.dataset import parted_at
+
     from .show import Display, phases, print_whole
 
     layers = given_options(reading)
     with phases(as_json):
-        what, dataset = _read(data, task, layers)
+        what, dataset = _read(parted_at(data), task, layers)
         facts = what.summarize(dataset)
     rows = {"nodes": _node_rows, "traffic": _traffic_rows}[dataset.family]
     about = {
@@ -62,13 +64,16 @@ def info(data: str | None, task: str | None, as_json: bool, **reading: Any) -> i
     return 0
 
 
-def _read(data: str | None, task: str | None, layers: list[Layer]) -> "tuple[Task, Any]":
+def _read(data: Any, task: str | None, layers: list[Layer]) -> "tuple[Task, Any]":
+    from gaancore.data.parts.dataset import PartedDataset
     from gaancore.tasks import choose, task_named
 
     if task is None and data is not None:
         chosen = choose(data, layers, lenient=True)
         return chosen.task, chosen.dataset
     what = task_named(task or "ppi")
+    if isinstance(data, PartedDataset):
+        return what, data
     return what, what.load(data, what.settings(("", what.lenient), *layers))
 
 
@@ -104,6 +109,11 @@ def _node_rows(f: dict[str, Any]) -> list[tuple[str, str]]:
     if several:
         rows.append(("  mean per node", f"{labels['per_node']:.2f}"))
         rows.append(("nodes without a label", f"{labels['nodes_without']:,}"))
+    if "parts" in f:
+        counts = zip(("nodes", "arcs"), zip(*f["parts"], strict=True), strict=True)
+        sizes = " and ".join(f"{min(c):,} to {max(c):,} {name}" for name, c in counts)
+        rows.append(("parts", f"{len(f['parts']):,}, of {sizes}"))
+        rows.append(("arcs from one part to another", f"{f['crossing']:.1%}"))
     if f["graphs"] is not None:
         rows.insert(1, ("graphs", f"{f['graphs']:,}"))
     size = f["bytes"]

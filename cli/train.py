@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     "--tensorboard", is_flag=True,
     help="Write the log for TensorBoard too, into DIR/tensorboard.  [default: no]",
 )  # fmt: skip
+@click.option(
+    "--cache", type=click.FloatRange(0, 100), default=None, metavar="PERCENT",
+    help="Of a store in parts, in several processes: the share of all nodes, those with the most "
+    "neighbours, whose rows each process keeps beside its own.  [default: 5]",
+)  # fmt: skip
 @settings_options
 @quiet_option
 @prefetch_option
@@ -113,8 +118,13 @@ def _new(options: dict[str, Any]) -> "Begun":
         device=options["device"],
         prefetch=options["prefetch"],
         tensorboard=options["tensorboard"],
+        cache=_share(options["cache"]),
         layers=given_settings(options),
     )
+
+
+def _share(percent: float | None) -> float | None:
+    return None if percent is None else percent / 100
 
 
 def _resumed(options: dict[str, Any]) -> "Begun":
@@ -128,5 +138,6 @@ def _resumed(options: dict[str, Any]) -> "Begun":
         device=options["device"],
         prefetch=options["prefetch"],
         tensorboard=options["tensorboard"],
+        cache=_share(options["cache"]),
         layers=given_settings(options),
     )

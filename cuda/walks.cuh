@@ -16,8 +16,8 @@ __device__ __forceinline__ void join_pieces(Team my, const real* partial,  // (s
     total = team_sum(my, total);
 }
 
-// Calls use(fetch(p)) for each edge p of a unit, in order. BATCH edges are fetched before the first is
-// used, so that their rows are on their way together.
+// Calls use(fetch(p)) for each edge p of a unit, in order. BATCH edges are fetched before the
+// first is used, so that their rows are on their way together.
 template <class Fetch, class Use>
 __device__ __forceinline__ void for_each_edge(const Unit& unit, Fetch fetch, Use use) {
     int count = unit.stop - unit.start;
@@ -61,65 +61,6 @@ __device__ __forceinline__ void sum_over_rows(const offset* indptr, offset N, of
     }
 }
 
-// ---- BATCH edges side by side -------------------------------------------------------------------
-
-// A team computes sums for BATCH edges, to which each lane adds its share. In the end a lane needs
-// one of the sums, of what is then its own edge: edge `rank % BATCH` of the batch, or in a team of
-// fewer lanes several, `owners` apart.
-__device__ __forceinline__ int owners(Team my) { return min(my.size, BATCH); }
-
-// Halves what each lane of a pair holds: one gets the sums of even places, one of odd ones.
-__device__ __forceinline__ void sum_in_pairs(Team my, int bit, int count, real (&x)[BATCH]) {
-    bool odd = my.rank & bit;
-    for (int i = 0; i < count; ++i) {
-        real given = odd ? x[2 * i] : x[2 * i + 1];
-        x[i] = (odd ? x[2 * i + 1] : x[2 * i]) + __shfl_xor_sync(~0u, given, bit);
-    }
-}
-
-// Sums over the team: x[i] becomes that of edge `i * owners + rank % owners` of the batch.
-__device__ __forceinline__ void sum_edges(Team my, real (&x)[BATCH]) {
-    if (my.size > 1) sum_in_pairs(my, 1, 2, x);
-    if (my.size > 2) sum_in_pairs(my, 2, 1, x);
-    for (int bit = BATCH; bit < my.size; bit *= 2) x[0] += __shfl_xor_sync(~0u, x[0], bit);
-}
-
-// Over what the lanes have of all edges of a batch: the maximum and the sum.
-__device__ __forceinline__ real owners_max(Team my, real x) {
-    for (int bit = 1; bit < owners(my); bit *= 2) x = larger(__shfl_xor_sync(~0u, x, bit), x);
-    return x;
-}
-__device__ __forceinline__ real owners_sum(Team my, real x) {
-    for (int bit = 1; bit < owners(my); bit *= 2) x += __shfl_xor_sync(~0u, x, bit);
-    return x;
-}
-
-// What the lane that edge b of the batch belongs to has in x.
-__device__ __forceinline__ real of_edge(Team my, const real (&x)[BATCH], int b) {
-    return __shfl_sync(~0u, x[b / owners(my)], b % owners(my), my.size);
-}
-
-// The sources of the next edges, of which `left` > 0 are left; of those beyond, that of the first.
-__device__ __forceinline__ void load_sources(const int* indices, int left, int (&sources)[BATCH]) {
-    for (int b = 0; b < BATCH; ++b) sources[b] = indices[b < left ? b : 0];
-}
-
-// Adds to dots[b] this lane's share of <scale * left, row sources[b] of `rows`>; from one row to the
-// next are `stride` numbers. The scale is inside: outside, it would contract with what is subtracted
-// from a score to a fused multiply-add, and one pass would round a score that another does not.
-__device__ __forceinline__ void dot_edges(Team my, const real* left, real scale, const real* rows,
-                                          const int (&sources)[BATCH], int stride, int width,
-                                          real (&dots)[BATCH]) {
-    for (int d = my.rank * V; d < width; d += my.size * V) {
-        Pack<real> x = load(left + d);
-        for (int v = 0; v < V; ++v) x.x[v] *= scale;
-        for (int b = 0; b < BATCH; ++b) {
-            Pack<real> y = load(row_at(rows + d, sources[b], stride));
-            for (int v = 0; v < V; ++v) dots[b] += x.x[v] * y.x[v];
-        }
-    }
-}
-
 // The edge at position p of a transposed row: integers of 4 or 8 bytes say; 0 bytes: p itself.
 __device__ __forceinline__ offset edge_id(const void* edge_ids, int id_bytes, offset p) {
     if (id_bytes == 4) return static_cast<const int*>(edge_ids)[p];
@@ -141,6 +82,7 @@ __device__ __forceinline__ Pack<real> edge_value(const real* values,      // (S,
                                                  offset j, offset e, int B, int width,
                                                  int column) {
     Pack<real> u = load(row_at(values + column, j, width));
+#pragma unroll 4  // of many features, all in registers would not fit
     for (int b = 0; b < B; ++b) {
         real feature = edges[e * B + b];
         Pack<real> row = load(projection + offset(b) * width + column);

@@ -34,6 +34,12 @@ class ThreadTransport:
     def gather(self, content: bytes) -> list[bytes]:
         return self._meet("gather", content)
 
+    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+        given = self._meet("trade", list(contents))
+        found = [of_rank[self.rank] for of_rank in given]
+        assert [len(content) for content in found] == list(counts)
+        return found
+
     def exchange(self, rows: Array, counts: Sequence[int]) -> Array:
         assert rows.shape[:2] == (self.size, counts[self.rank])
         given = self._meet("exchange", to_numpy(rows))

@@ -41,6 +41,9 @@ MEASURED = {
     "training_seconds",
     "waiting_share",
     "exchange_share",
+    "own_rows",
+    "cache_hits",
+    "rows_fetched",
 }
 
 

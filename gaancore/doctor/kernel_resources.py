@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,10 +99,10 @@ def resource_table(
     Raises DeviceError if there is no compiler, or with the first complaint if it refuses a text.
     """
     chosen = kernel_files() if names is None else names
-    jobs = [(file, *build, target) for file in chosen for build in builds for target in targets]
+    jobs = [(f, dtype, n, target) for f in chosen for dtype, n in builds for target in targets]
     compiler = nvrtc()  # it lets go of the interpreter's lock
     with ThreadPoolExecutor(get_num_threads()) as pool:
-        made = pool.map(lambda job: _compiled(compiler, *job, shape), jobs)
+        made = pool.map(_compiled, repeat(compiler), *zip(*jobs, strict=True), repeat(shape))
         for (file, dtype, numbers, _), (log, counts) in zip(jobs, made, strict=True):
             yield from _facts(file, dtype, numbers, log, counts)
 

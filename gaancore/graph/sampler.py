@@ -16,6 +16,8 @@ from gaancore.graph.hash_set import find_slot, merge_ids, table_size
 from gaancore.graph.philox import HALF, LOW, philox
 from gaancore.system.jit import jit
 
+MOST = np.iinfo(np.int64).max
+
 
 def sample_blocks(
     graph: CSRGraph,
@@ -113,29 +115,48 @@ def _distinct(seeds: np.ndarray) -> np.ndarray:
 def _entries(
     graph: CSRGraph, dst_ids: np.ndarray, fanout: int, key: np.uint64, step: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """indptr, and the positions in the graph's indices, of the edges drawn for each destination.
+    """indptr, and the positions in the graph's indices, of the edges drawn for each destination."""
+    rows = graph.indptr[:-1], graph.indptr[1:]
+    return draw_entries(*rows, dst_ids, np.arange(dst_ids.size), fanout, key, step)
+
+
+def draw_entries(
+    starts: np.ndarray,
+    stops: np.ndarray,
+    rows: np.ndarray,
+    numbers: np.ndarray,
+    fanout: int,
+    key: np.uint64,
+    step: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """indptr, and the positions, of the entries drawn from each of some rows: entries starts[r] to
+    stops[r] are those of row r.
+
+    numbers : which destination of its batch each row is. What is drawn of a row's entries is a
+              function of that number, of how many there are, and of key and step: the same on any
+              machine, for rows in any order.
 
     One thread draws a whole batch, because two do better on two batches (see
     training/prefetch.py). It draws first and fetches after: fetches that wait only for memory
     overlap.
     """
-    most = graph.num_edges if fanout == -1 else min(fanout, graph.num_edges)
-    indptr, largest = _offsets(graph.indptr, dst_ids, most)
+    most = MOST if fanout == -1 else min(fanout, MOST)
+    indptr, largest = _offsets(starts, stops, rows, most)
     if largest > LOW:
         raise GraphError(f"sample_blocks: a node has {largest} neighbours, more than 2^32 - 1")
-    edges = _draw(graph.indptr, dst_ids, indptr, most, key, step)
+    edges = _draw(starts, stops, rows, numbers, indptr, most, key, step)
     return read_only(indptr), edges
 
 
 @jit
 def _offsets(
-    graph_indptr: np.ndarray, dst_ids: np.ndarray, most: int
+    starts: np.ndarray, stops: np.ndarray, rows: np.ndarray, most: int
 ) -> tuple[np.ndarray, np.int64]:
-    """indptr of min(degree, most) for each destination, and the largest degree to draw from."""
-    indptr = np.zeros(len(dst_ids) + 1, np.int64)
+    """indptr of min(degree, most) for each row, and the largest degree to draw from."""
+    indptr = np.zeros(len(rows) + 1, np.int64)
     largest = np.int64(0)
-    for row in range(len(dst_ids)):
-        degree = graph_indptr[dst_ids[row] + 1] - graph_indptr[dst_ids[row]]
+    for row in range(len(rows)):
+        degree = stops[rows[row]] - starts[rows[row]]
         indptr[row + 1] = indptr[row] + min(degree, most)
         if degree > most:
             largest = max(largest, degree)
@@ -144,14 +165,16 @@ def _offsets(
 
 @jit
 def _draw(
-    graph_indptr: np.ndarray,
-    dst_ids: np.ndarray,
+    starts: np.ndarray,
+    stops: np.ndarray,
+    rows: np.ndarray,
+    numbers: np.ndarray,
     indptr: np.ndarray,
     most: int,
     key: np.uint64,
     step: int,
 ) -> np.ndarray:
-    """The positions, in the graph's indices, of the edges drawn for each destination.
+    """The positions of the entries drawn for each row.
 
     Each subset of a row is equally likely: Floyd's algorithm (Bentley and Floyd, CACM 30(9),
     1987), whose time and memory follow the picks, not the degree. It has to know whether an edge
@@ -160,9 +183,9 @@ def _draw(
     """
     edges = np.empty(indptr[-1], np.int64)
     slots = np.empty(0, np.int64)
-    for row in range(len(dst_ids)):
-        base, stop = graph_indptr[dst_ids[row]], graph_indptr[dst_ids[row] + 1]
-        first = indptr[row]
+    for row in range(len(rows)):
+        base, stop = starts[rows[row]], stops[rows[row]]
+        first, number = indptr[row], numbers[row]
         if stop - base <= most:
             for t in range(stop - base):
                 edges[first + t] = base + t
@@ -172,13 +195,13 @@ def _draw(
         words, more = np.uint64(0), np.uint64(0)
         for t in range(most):
             if t % 4 == 0:
-                words, more = philox(key, t // 4, row, step, 0)
+                words, more = philox(key, t // 4, number, step, 0)
             elif t % 4 == 2:
                 words = more
             else:
                 words >>= HALF
             last = stop - most + t
-            edge = base + _below(last - base + 1, words & LOW, key, t, row, step)
+            edge = base + _below(last - base + 1, words & LOW, key, t, number, step)
             slot = find_slot(slots, edges, edge, edge, first)  # picks are random: no hashing
             if slots[slot] >= first:
                 edge = last

@@ -116,7 +116,8 @@ def first_rows(x: Array, *, count: int) -> tuple[Array, Backward | Adding]:
 
     def backward(grad: Array, totals: Totals) -> tuple[Array]:
         if (out := totals[0]) is not None:
-            out[:count] += grad
+            rows = out[:count]  # `out[:count] += grad` would also copy the sum to its place
+            rows += grad
             return (out,)
         out = array_module(grad).zeros(before, grad.dtype)
         out[:count] = grad

@@ -47,6 +47,12 @@ class Mpi:
         self._world.Allgatherv(np.frombuffer(content, np.uint8), [found, counts])
         return split(found, counts)
 
+    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+        sent = np.frombuffer(b"".join(contents), np.uint8)
+        found = np.empty(sum(counts), np.uint8)
+        self._world.Alltoallv([sent, [len(content) for content in contents]], [found, counts])
+        return split(found, counts)
+
     def exchange(self, rows: Array, counts: Sequence[int]) -> Array:
         width = rows.shape[2]
         found = np.empty((sum(counts), width), rows.dtype)

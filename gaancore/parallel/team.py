@@ -1,7 +1,7 @@
 """The ranks of a run as one: they fail together, stop together, and know that they agree."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -86,6 +86,19 @@ class Team:
     def rows(self, own: np.ndarray) -> np.ndarray:
         """The rows of all ranks, in their order."""
         return np.concatenate(self._gather("rows", own)) if self.size > 1 else own
+
+    def trade(self, values: Sequence[Any]) -> list[Any]:
+        """What each rank had for this one, in their order; values[r] is for rank r; as
+        `from_first`. What it has for itself is neither copied nor sent.
+        """
+        if self.size == 1:
+            return list(values)
+        contents = [b"" if r == self.rank else pack(value) for r, value in enumerate(values)]
+        sizes = self._gather("trade", [len(content) for content in contents])
+        counts = [of_rank[self.rank] for of_rank in sizes]
+        found = self.transport.trade(contents, counts)
+        own = values[self.rank]
+        return [own if r == self.rank else unpack(content) for r, content in enumerate(found)]
 
     def expect_same(self, facts: Mapping[str, Any]) -> None:
         """Raises SettingsError, in all ranks, unless each has the same facts as rank 0: it names

@@ -29,6 +29,11 @@ class Transport(Numbers, Protocol):
     def gather(self, content: bytes) -> list[bytes]:
         """What each rank gave, in their order."""
 
+    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+        """What each rank had for this one, in their order. contents[r] is for rank r, and
+        counts[r] how many bytes come from it.
+        """
+
     def abort(self, code: int) -> NoReturn:
         """End all ranks at once, whatever they are doing."""
 
@@ -41,6 +46,9 @@ class Alone:
     def gather(self, content: bytes) -> list[bytes]:
         return [content]
 
+    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+        return list(contents)
+
     def exchange(self, rows: Array, counts: Sequence[int]) -> Array:
         return rows[0]
 
@@ -51,6 +59,6 @@ class Alone:
         raise SystemExit(code)
 
 
-def split(content: np.ndarray, counts: np.ndarray) -> list[bytes]:
+def split(content: np.ndarray, counts: np.ndarray | Sequence[int]) -> list[bytes]:
     """`content` (sum(counts),) uint8 cut into as many bytes as each count says."""
     return [part.tobytes() for part in np.split(content, np.cumsum(counts)[:-1])]

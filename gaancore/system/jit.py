@@ -49,7 +49,7 @@ def _cache_folder() -> str:
     return os.path.join(home, "gaancore", "numba") if os.path.isabs(home) else ""
 
 
-class _Ready(event.Listener):  # type: ignore[misc]
+class _Ready(event.Listener):
     """Counts what is made ready while it listens."""
 
     def __init__(self) -> None:

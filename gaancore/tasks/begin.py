@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gaancore import parallel
+from gaancore.data.parts.dataset import PartedDataset, parted_at, with_cache
 from gaancore.errors import SettingsError
 from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
@@ -55,6 +56,7 @@ def begin(
     device: str = "auto",
     prefetch: int | None = None,
     tensorboard: bool = False,
+    cache: float | None = None,
     layers: Sequence[Layer] = (),
     team: Team | None = None,
 ) -> Begun:
@@ -65,12 +67,14 @@ def begin(
     task   : by default what fits the data (see `choose`); without data `ppi`.
     out    : folder, by default runs/TASK-MODEL-VARIANT-seedN, with a number where that is taken.
     tensorboard : write the log for TensorBoard too, see `EventFile`.
+    cache  : of a store in parts, the share of the nodes whose rows each rank keeps (OpenParts).
     layers : settings asked for, weakest first.
     team   : the ranks that train it together, by default those that a launcher has started.
     Raises SettingsError, DataError; in all ranks what one of them finds.
     """
     team = parallel.team() if team is None else team
     with team.together():
+        data = _in_parts(data, cache)
         return _begun(team, data, task, out, device, prefetch, tensorboard, layers)
 
 
@@ -121,6 +125,14 @@ def _begun(
     return Begun(run, what, (*lines, *ranks_in_words(run)))
 
 
+def _in_parts(data: Any, cache: float | None) -> Any:
+    """The PartedDataset where `data` is the path of one, else `data`."""
+    found = parted_at(data)
+    if isinstance(found, PartedDataset):  # absolute, so that the run can be gone on with anywhere
+        found = replace(found, path=str(Path(found.path).absolute()))
+    return found if cache is None else with_cache(found, cache)
+
+
 def _free_names(settings: Any) -> Iterator[Path]:
     """runs/TASK-MODEL-VARIANT-seedN, then with a number behind it; only those that are free."""
     name = f"{settings.task}-{settings.model}-{settings.variant}-seed{settings.seed}"
@@ -139,6 +151,7 @@ def resume(
     device: str = "auto",
     prefetch: int | None = None,
     tensorboard: bool = False,
+    cache: float | None = None,
     layers: Sequence[Layer] = (),
     team: Team | None = None,
 ) -> Begun:
@@ -149,13 +162,14 @@ def resume(
     layers : settings that the user names again: they must be the run's, except for `epochs`, which
              may be another number.
     tensorboard : write the log, from its beginning, for TensorBoard too.
+    cache  : as in `begin`; it changes no bit.
     team   : as in `begin`; any number of ranks goes on with the same bits.
     Raises SettingsError if a setting or the data differ, DataError if there is no run.
     """
     team = parallel.team() if team is None else team
     with team.together():
         folder = RunFolder(user_path(path), tensorboard=tensorboard)
-        return _resumed(team, folder, data, device, prefetch, layers)
+        return _resumed(team, folder, data, device, prefetch, cache, layers)
 
 
 def _resumed(
@@ -164,6 +178,7 @@ def _resumed(
     data: str | Any,
     device: str,
     prefetch: int | None,
+    cache: float | None,
     layers: Sequence[Layer],
 ) -> Begun:
     content = team.from_first(folder.read_settings)
@@ -175,8 +190,9 @@ def _resumed(
             f"{folder.path}: a resumed run keeps its settings, but these differ: "
             + "; ".join(changed)
         )
-    in_memory = data is not None and not isinstance(data, str | Path)
-    dataset = data if in_memory else what.load_again(folder, settings, facts, data)
+    there = _in_parts(facts["path"] if data is None else data, cache)
+    in_memory = there is not None and not isinstance(there, str | Path)
+    dataset = there if in_memory else what.load_again(folder, settings, facts, data)
     run = what.run(settings, dataset, folder, device, prefetch, team)
     expect_same_data(folder.path, facts, run.data_facts)
     expect_same_run(run)

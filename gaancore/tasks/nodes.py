@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from gaancore.data import load_nodes
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.paper import paper_data
+from gaancore.data.parts.dataset import PartedDataset
 from gaancore.data.summary import summarize_nodes
 from gaancore.nn.module import Module
 from gaancore.parallel import ALONE, Team
@@ -87,7 +88,9 @@ class NodeTask(Task):
             layers = (("learned features", {"transductive": True, "normalize": "none"}), *layers)
         return super().settled(dataset, *layers, named=named)
 
-    def summarize(self, dataset: NodeDataset) -> dict[str, Any]:
+    def summarize(self, dataset: NodeDataset | PartedDataset) -> dict[str, Any]:
+        if isinstance(dataset, PartedDataset):
+            return dataset.summary | {"parts": dataset.parts, "crossing": dataset.crossing_share}
         return summarize_nodes(dataset)
 
     def kept(self, settings: NodeSettings, dataset: NodeDataset) -> NodeSettings:

@@ -198,7 +198,7 @@ class NodeRun(OpenedRun):
 
     def _elsewhere(
         self,
-        data: str | Path | NodeDataset,
+        data: Any,
         differ: list[str],
         splits: Sequence[str] | None,
         eval_fanouts: Any,

@@ -254,7 +254,7 @@ class TrafficRun(OpenedRun):
         mape_min: float | None = None,
     ) -> tuple[ForecastScorer, str]:
         """What scores the run's own data, or all windows of others, and the part to look at."""
-        asked = {"at": at, "mape_min": mape_min, "team": self.team}
+        asked: dict[str, Any] = {"at": at, "mape_min": mape_min, "team": self.team}
         scorer_of = partial(ForecastScorer, dataset, self.settings, **asked)
         if own:
             return scorer_of(), "test"

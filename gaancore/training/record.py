@@ -45,6 +45,9 @@ class LogLine(TypedDict):
     best: bool
     waiting_share: float  # of the training time, waiting for batches
     exchange_share: NotRequired[float]  # of it, adding gradients of ranks and waiting for them
+    own_rows: NotRequired[float]  # of nodes in parts: the share of the rows read that a rank has
+    cache_hits: NotRequired[float]  # of the other rows, the share that it keeps
+    rows_fetched: NotRequired[int]  # those that it does not
     edges_per_second: int
     seconds: float
     rss_mb: float

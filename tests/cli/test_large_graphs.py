@@ -127,13 +127,16 @@ def test_a_disk_without_room_for_a_temporary_file_is_an_error_and_not_the_end(
     assert list(tmp_path.iterdir()) == []
 
 
-LIMIT = 900_000_000  # a tenth of 4 GB, and what a process has without any data and for a batch
+# A tenth of 4 GB, and 900 MB for what is held whatever the size: a process without data has 220,
+# the rows that are put in order at a time 400, a step of training 400
+LIMIT = 1_300_000_000
 
 
 @pytest.mark.slow
-def test_a_hundred_million_arcs_go_through_every_command_in_900_mb(tmp_path: Path) -> None:
-    """A tenth of a thousand million arcs: each of the graph, the features and a layer's outputs has
-    400 MB."""
+def test_a_hundred_million_arcs_go_through_every_command_in_1300_mb(tmp_path: Path) -> None:
+    """A tenth of a thousand million arcs: the graph and the features have 400 MB each, what a layer
+    puts out has 770, and so have the logits and probabilities 490 each.
+    """
     if shutil.disk_usage(tmp_path).free < 8e9:
         pytest.skip("needs 8 GB of disk")
     choices = [f"--set={name}={value}" for name, value in SMALL.items()]

@@ -206,9 +206,11 @@ class EmulatedCupy(ModuleType):
     devices : how many there are.
     memory  : bytes of each; an array that has more does not fit.
     idle    : kernels are counted and not executed; what they would write is 0.
+    texts   : how many texts were compiled, if each is for what it was given.
     """
 
     ndarray = ndarray
+    texts = 0
 
     def __init__(
         self, memory: int = 2**40, devices: int = 1, idle: bool = False, **mode: Any
@@ -256,6 +258,7 @@ class EmulatedCupy(ModuleType):
         return ndarray(Stream.current.upload(array))
 
     def RawModule(self, code: str, options: tuple[str, ...] = ()) -> Any:  # noqa: N802
+        self.texts += 1
         module = EmulatedModule(code, options, **self._mode)
 
         def get_function(name: str) -> Callable[..., None]:

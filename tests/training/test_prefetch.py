@@ -148,7 +148,7 @@ def test_an_error_in_a_batch_reaches_the_caller_of_the_run(tmp_path, monkeypatch
         return original(self, number)
 
     monkeypatch.setattr(Batches, "step", step)
-    run.batches = Batches(run.scorer.view(TRAIN), run.batches.features, run.settings, 2)
+    run.batches = Batches(run.scorer.view(TRAIN), run.batches.rows, run.settings, 2)
     with pytest.raises(MemoryError, match="9 GB"):
         run.train()
     assert run.progress.step == 6

@@ -9,6 +9,7 @@ from scipy import sparse
 from gaancore.data.nodes.features.matrix import (
     FeatureMatrix,
     arrays_of,
+    filled_in_some,
     first_rows,
     share_filled,
 )
@@ -90,6 +91,23 @@ class NodeDataset(Shown):
     def nodes(self, split: int) -> np.ndarray:
         """The int64 ids of the nodes of TRAIN, VALIDATION or TEST, ascending."""
         return np.flatnonzero(self.split == split)
+
+    def label_counts(self, split: int) -> np.ndarray:
+        """(C,) int64: how many nodes of TRAIN, VALIDATION or TEST have each class or label."""
+        labels = self.labels[self.nodes(split)]
+        if self.multi_label:
+            return labels.sum(axis=0, dtype=np.int64)
+        return np.bincount(labels, minlength=self.num_classes)
+
+    @property
+    def filled(self) -> float:
+        """The share of the features that are not 0, of some nodes."""
+        return filled_in_some(self.features)
+
+    @property
+    def edge_dim(self) -> int:
+        """How many features an edge has; 0 without any."""
+        return self.graph.edge_dim
 
     def view(self, split: int) -> "tuple[NodeDataset, np.ndarray]":
         """What may be seen while `split` is trained on or scored, and the ids of its nodes here.

@@ -14,7 +14,7 @@ from gaancore.kernels.cuda.launcher import (
     power_of_two,
     share_out,
 )
-from gaancore.kernels.cuda.segments import segment_weighted_sum
+from gaancore.kernels.cuda.segments import add_pieces
 
 Triple = tuple[Array, Array, Array]
 i64, i32 = np.int64, np.int32
@@ -72,13 +72,17 @@ def attention_backward(
     xp, dtype, (N, K, A), D = array_module(grad), grad.dtype, queries.shape, grad.shape[2]
     slots = num_slots(indptr, indices.size)
     numbers, team, _ = share_out(queries, keys, values, grad)
+    teams = -(-A // (team * numbers * STRIPS))
     weights, grad_scores = (xp.empty((indices.size, K), dtype) for _ in range(2))
+    grad_queries, partial = (xp.empty((rows, K, A), dtype) for rows in (N, slots))
     static = (dtype.type(scale), *dropout_constants(dtype, rate, seed))
     rows = (grad, out, queries, keys, values, stats, indptr, indices)
-    args = (*rows, i64(N), i64(slots), *static, weights, grad_scores)
+    made = (weights, grad_scores, grad_queries, partial)
+    args = (*rows, i64(N), i64(slots), *static, *made)
     given = {"numbers": numbers, "K": K, "A": A, "D": D, "TEAM": team}
-    launch("attention", "attention_backward", grad, (N + slots) * K * team, *args, **given)
-    grad_queries = segment_weighted_sum(grad_scores, keys, indptr, indices)
+    threads = (N + slots) * K * max(1, teams) * team
+    launch("attention_backward", "attention_backward", grad, threads, *args, **given)
+    add_pieces(partial, indptr, grad_queries)
     of_edges = (grad_scores, weights, queries, grad)
     return grad_queries, *_to_sources(of_edges, t_indptr, t_indices, t_edge_ids, keys.shape[0])
 

@@ -19,7 +19,7 @@ MAX_BLOCKS = 1 << 20
 PIECE = 256  # edges: a row of more is cut into pieces that run side by side
 STRIPS = 4  # loads of an output row that one lane of attention keeps in registers
 OPTIONS = ("--std=c++17",)
-SHARED_TEXTS = ("segments.cuh", "walks.cuh", "blocks.cuh", "random.cuh")
+SHARED_TEXTS = ("segments.cuh", "walks.cuh", "batches.cuh", "blocks.cuh", "random.cuh")
 
 
 def run_where_arrays_live(namespace: dict[str, Any], names: list[str]) -> None:

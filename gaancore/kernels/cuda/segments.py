@@ -74,16 +74,21 @@ def sum_over_rows(
     """
     xp, dtype, sizes = array_module(gathered), gathered.dtype, sizes or gathered.shape[1:]
     N, slots = indptr.size - 1, num_slots(indptr, num_edges)
-    per_row = math.prod(sizes)
     numbers, team, teams = share_out(gathered, *beside)
     out, partial = xp.empty((N, *sizes), dtype), xp.empty((slots, *sizes), dtype)
     threads = (N + slots) * math.prod(sizes[:-1]) * teams * team
     args = (*args, i64(N), i64(slots), out, partial)
     launch(file, kernel, gathered, threads, *args, numbers=numbers, TEAM=team, **given)
-    joining = joining_team(indptr, slots)
-    pieces = (partial, indptr, i64(N), i64(slots), i32(per_row), i32(joining), out)
-    launch("sum_pieces", "sum_pieces", gathered, slots * per_row * joining, *pieces)
+    add_pieces(partial, indptr, out)
     return out
+
+
+def add_pieces(partial: Array, indptr: Array, out: Array) -> None:
+    """Sums of the rows that were cut: partial (slots, ...) has one for each of their pieces."""
+    slots, width = partial.shape[0], math.prod(partial.shape[1:])
+    joining = joining_team(indptr, slots)
+    args = (partial, indptr, i64(indptr.size - 1), i64(slots), i32(width), i32(joining), out)
+    launch("sum_pieces", "sum_pieces", out, slots * width * joining, *args)
 
 
 def edge_dot(queries: Array, keys: Array, indptr: Array, indices: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from gaancore.array import (
 )
 from gaancore.data.nodes.dataset import TRAIN, NodeDataset
 from gaancore.data.nodes.features.standardised import ROWS_AT_A_TIME, Features
+from gaancore.data.nodes.rows import NodeRows
+from gaancore.data.parts.rows import PartedRows
 from gaancore.errors import DataError
 from gaancore.graph.block import Block
 from gaancore.graph.sampler import drop_edges, sample_blocks
@@ -28,6 +30,7 @@ from gaancore.training.pieces import WHOLE
 from gaancore.training.step import Step
 
 RISING = 30  # epochs until consistency has its whole weight: first outputs are no teachers
+Key = tuple[int, ...]  # epoch, step, and share if there are several
 SHARE = 0.5  # of the free memory that features may take; the model and its tape need the rest
 
 
@@ -99,6 +102,8 @@ class Batches:
     each epoch. With `batch_size` 0 one step takes all of them.
     Graphs are those that the files name, else the connected components.
 
+    view : its nodes are learned from. rows: reads what belongs to them.
+
     A step is cut into `shares`, runs of its seeds; each draws neighbours and dropout of its own,
     by the number of the share. With `consistency`, the other nodes of the view are cut likewise.
     Raises DataError for whole graphs if an edge leads from one to another.
@@ -106,23 +111,24 @@ class Batches:
 
     def __init__(
         self,
-        view: NodeDataset,
-        features: Features,
+        view: NodeDataset | PartedRows,
+        rows: NodeRows,
         settings: NodeSettings,
         num_layers: int,
         shares: Shares = ONE_SHARE,
         table: Array | None = None,
     ) -> None:
-        self.graph = view.graph
-        self.features, self.table = features, table
-        self.labels = view.labels
+        self.rows, self.table = rows, table
         self.settings = settings
         self.shares = shares
         self.fanouts = settings.fanouts[:num_layers]
-        self.groups = _whole_graphs(view, settings) if settings.batch == "graphs" else []
+        self.groups: list[np.ndarray] = []
+        if isinstance(view, NodeDataset) and settings.batch == "graphs":
+            self.groups, self.graph = _whole_graphs(view, settings), view.graph
         self.nodes = view.nodes(TRAIN)
-        others = np.flatnonzero(view.split != TRAIN)  # without a label to learn from
-        self.others = others if settings.consistency else others[:0]
+        self.others = self.nodes[:0]  # without a label to learn from
+        if settings.consistency:
+            self.others = np.delete(np.arange(view.num_nodes), self.nodes)
         self.size = settings.batch_size or max(1, self.nodes.size)
         self._whole: dict[int, list[Block]] = {}
         self._order = (-1, np.zeros(0, np.int64))
@@ -149,59 +155,72 @@ class Batches:
         epoch, step = divmod(number, self.steps_per_epoch)
         seeds = self.seeds(epoch, step)
         cuts = (self.shares.cut(nodes.size) for nodes in (seeds, self.others))
-        shares = zip(self.shares.own, *cuts, strict=True)
-        if self.shares.count == 1:  # its key is that of the step alone
-            return Step([self._batch(seeds, self.others, epoch, step) for _ in shares], seeds.size)
-        return Step(
-            [
-                self._batch(seeds[part], self.others[more], epoch, step, share)
-                for share, part, more in shares
-            ],
-            seeds.size,
-        )
+        parts = [(seeds[part], self.others[more]) for part, more in zip(*cuts, strict=True)]
+        alone = self.shares.count == 1  # its key is that of the step alone
+        keys = [(epoch, step) if alone else (epoch, step, share) for share in self.shares.own]
+        return Step(self._batches(parts, keys), seeds.size)
 
-    def _batch(self, seeds: np.ndarray, others: np.ndarray, *key: int) -> Batch:
-        """What is to be learned from `seeds`, and from `others` without their labels; key: epoch,
-        step, and share if there are several.
+    def _batches(
+        self, parts: Sequence[tuple[np.ndarray, np.ndarray]], keys: Sequence[Key]
+    ) -> list[Batch]:
+        """What is to be learned from each of several runs of seeds, and from other nodes without
+        their labels.
         """
-        nodes = np.concatenate([seeds, others]) if others.size else seeds
-        blocks = self.blocks(nodes, *key) if nodes.size else []
-        for block in blocks:
+        nodes = [np.concatenate(part) if part[1].size else part[0] for part in parts]
+        of_parts = self.blocks(nodes, keys)
+        for block in chain(*of_parts):
             _ = block.transpose  # the gradient will ask for it
-        rows = blocks[0].src_ids if blocks else nodes
-        x = self.features[rows] if self.table is None else rows
-        if isinstance(x, CSRMatrix):
-            _ = x.transpose
-        dropout_seed = derive_seed(self.settings.seed, "dropout", *key)
-        rising = self.settings.consistency * min(1.0, (key[0] + 1) / RISING)
-        weight = rising * others.size / max(1, self.others.size)
-        return Batch(seeds, blocks, x, self.labels[seeds], dropout_seed, self.table, weight)
-
-    def blocks(self, seeds: np.ndarray, epoch: int, step: int, *share: int) -> list[Block]:
-        """The blocks for `seeds`, outermost first, less a share `edge_dropout` of their edges."""
+        pairs = zip(of_parts, nodes, strict=True)
+        met = [blocks[0].src_ids if blocks else own for blocks, own in pairs]
+        xs = self.rows.features(met) if self.table is None else met
+        for x in xs:
+            if isinstance(x, CSRMatrix):
+                _ = x.transpose
+        labels = self.rows.labels([seeds for seeds, _ in parts])
+        dropout_seeds = [derive_seed(self.settings.seed, "dropout", *key) for key in keys]
+        made = zip(parts, of_parts, xs, labels, dropout_seeds, keys, strict=True)
         return [
-            drop_edges(
-                block,
-                self.settings.edge_dropout,
-                seed=derive_seed(self.settings.seed, "edge dropout", epoch, step, layer, *share),
-            )
-            for layer, block in enumerate(self._all_edges(seeds, epoch, step, *share))
+            Batch(seeds, blocks, x, y, dropout_seed, self.table, self._weight(others, key))
+            for (seeds, others), blocks, x, y, dropout_seed, key in made
         ]
 
-    def _all_edges(self, seeds: np.ndarray, *key: int) -> list[Block]:
+    def _weight(self, others: np.ndarray, key: Key) -> float:
+        """Of consistency_loss in a share that has some of the nodes without a label."""
+        rising = self.settings.consistency * min(1.0, (key[0] + 1) / RISING)
+        return rising * others.size / max(1, self.others.size)
+
+    def blocks(self, parts: Sequence[np.ndarray], keys: Sequence[Key]) -> list[list[Block]]:
+        """The blocks for each run of seeds, outermost first, less a share `edge_dropout` of their
+        edges; none without seeds.
+        """
+        rate, seed = self.settings.edge_dropout, self.settings.seed
+        return [
+            [
+                drop_edges(
+                    block, rate, seed=derive_seed(seed, "edge dropout", *key[:2], layer, *key[2:])
+                )
+                for layer, block in enumerate(blocks)
+            ]
+            for blocks, key in zip(self._all_edges(parts, keys), keys, strict=True)
+        ]
+
+    def _all_edges(self, parts: Sequence[np.ndarray], keys: Sequence[Key]) -> list[list[Block]]:
         """The blocks as they are sampled; those of whole graphs are built once and kept."""
         if not self.fanouts:
-            return []
-        seed = derive_seed(self.settings.seed, "sampler", *key)
+            return [[] for _ in parts]
+        seeds = [derive_seed(self.settings.seed, "sampler", *key) for key in keys]
         if not self.groups or any(fanout != -1 for fanout in self.fanouts):
-            return sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
-        first = int(seeds[0])
+            return self.rows.blocks(parts, self.fanouts, seeds)
+        return [self._of_graphs(part) if part.size else [] for part in parts]
+
+    def _of_graphs(self, nodes: np.ndarray) -> list[Block]:
+        first = int(nodes[0])
         if first not in self._whole:  # nothing is drawn
             seen = self.nodes.size + self.others.size
             if seen == self.graph.num_nodes and self.shares.count == 1:  # closed under neighbours
-                self._whole[first] = [self.graph.block_of(seeds)] * len(self.fanouts)
+                self._whole[first] = [self.graph.block_of(nodes)] * len(self.fanouts)
             else:
-                self._whole[first] = sample_blocks(self.graph, seeds, self.fanouts, seed=seed)
+                self._whole[first] = sample_blocks(self.graph, nodes, self.fanouts, seed=0)
         return self._whole[first]
 
 

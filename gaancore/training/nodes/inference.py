@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -96,7 +96,7 @@ def _hidden(
     row_of = np.zeros(graph.num_nodes, np.int64)
     for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
         row_of[outer] = np.arange(outer.size)
-        most = NUMBERS_AT_A_TIME // _numbers_of_a_source(model.layers[number], h.shape[1])
+        most = most_sources(model.layers[number], h.shape[1])
         own = [*_chunks(graph, inner, shares)]
         parts = (
             model.layer(
@@ -165,7 +165,7 @@ def _hops(graph: CSRGraph, nodes: np.ndarray, num_steps: int, shares: Shares) ->
 
 def _chunks(graph: CSRGraph, nodes: np.ndarray, shares: Shares) -> Iterator[np.ndarray]:
     """This rank's chunks of `nodes`; one without nodes if it has none."""
-    chunks = _cut(nodes.size, shares, graph.degrees[nodes])
+    chunks = cut_rows(nodes.size, shares, graph.degrees[nodes])
     for chunk in dealt(chunks, shares.team) or [slice(0, 0)]:
         yield nodes[chunk]
 
@@ -173,18 +173,29 @@ def _chunks(graph: CSRGraph, nodes: np.ndarray, shares: Shares) -> Iterator[np.n
 def _blocks(graph: CSRGraph, dst_ids: np.ndarray, most: int) -> Iterator[Block]:
     """The block of `dst_ids`, or those of even runs of them, with at most about `most` sources."""
     block = graph.block_of(dst_ids)
-    parts = min(-(-block.num_src // max(1, most)), dst_ids.size)
-    if parts < 2:
+    runs = runs_for(block, most)
+    if len(runs) < 2:
         yield block
         return
     del block
-    for part in np.array_split(dst_ids, parts):
-        yield from _blocks(graph, part, most)
+    for run in runs:
+        yield from _blocks(graph, dst_ids[run], most)
 
 
-def _numbers_of_a_source(layer: Module, width: int) -> int:
-    """No fewer than a layer holds of each source: its input, and what each weight makes of it."""
-    return width + sum(p.shape[1] for p in layer.parameters() if len(p.shape) == 2)
+def runs_for(block: Block, most: int) -> list[slice]:
+    """Even runs of the rows of a block; one if it has no more than `most` sources, or one row."""
+    parts = min(-(-block.num_src // max(1, most)), block.num_dst)
+    sizes = [part.size for part in np.array_split(np.arange(block.num_dst), max(1, parts))]
+    bounds = np.cumsum([0, *sizes]).tolist()
+    return [slice(start, stop) for start, stop in pairwise(bounds)]
+
+
+def most_sources(layer: Module, width: int) -> int:
+    """How many sources a block may have at most: a layer holds of each no fewer numbers than its
+    input has, and what each weight makes of it.
+    """
+    numbers = width + sum(p.shape[1] for p in layer.parameters() if len(p.shape) == 2)
+    return NUMBERS_AT_A_TIME // numbers
 
 
 def _stacked(what: str, parts: Iterable[Array], count: int) -> Array:
@@ -201,7 +212,7 @@ def _stacked(what: str, parts: Iterable[Array], count: int) -> Array:
     return np.asarray(rows)
 
 
-def _cut(count: int, shares: Shares, degrees: np.ndarray | None = None) -> list[slice]:
+def cut_rows(count: int, shares: Shares, degrees: np.ndarray | None = None) -> list[slice]:
     """Chunks of `count` rows, none across two shares, with at most ROWS_AT_A_TIME rows and, where
     rows have `degrees` (count,), EDGES_AT_A_TIME edges each (or one row).
     """
@@ -242,7 +253,7 @@ def _in_chunks(
     shares: Shares,
 ) -> Array:
     """The layer applied to all `count` rows, which `rows` gives a chunk at a time."""
-    own = dealt(_cut(count, shares), shares.team) or [slice(0, 0)]
+    own = dealt(cut_rows(count, shares), shares.team) or [slice(0, 0)]
     parts = (layer(given(rows(chunk))).data for chunk in own)
     count = sum(chunk.stop - chunk.start for chunk in own)
     return shares.rows(_stacked("rows of nodes", parts, count))

@@ -18,7 +18,8 @@ from gaancore.training.nodes.settings import NodeSettings
 class NodeLoss:
     """The loss of nodes by their labels, its mean over those of a step.
 
-    labels : of all training nodes, as in a dataset: (n, C) of 0 and 1, or (n,) classes below C.
+    having  : (C,) how many of the training nodes have each class or label. count: how many there
+              are. several: whether a node has several labels, not one class.
 
     `label_smoothing` e turns the 1 of a class into 1 - e + e / C and the 0 of the others into e / C
     (Szegedy et al., 2016, section 7), and of several labels t into (1 - e) t + e / 2.
@@ -29,14 +30,18 @@ class NodeLoss:
     `class_weight="balanced"`.
     """
 
-    def __init__(self, settings: NodeSettings, labels: np.ndarray, num_classes: int) -> None:
+    def __init__(
+        self, settings: NodeSettings, having: np.ndarray, count: int, *, several: bool
+    ) -> None:
         self.smoothing = settings.label_smoothing
-        self.num_classes = num_classes
-        self.several = labels.ndim == 2
-        self.weights = _balanced(labels, num_classes) if settings.class_weight != "none" else None
+        self.num_classes = having.size
+        self.several = several
+        balanced = settings.class_weight != "none"
+        self.weights = _balanced(having, count, several) if balanced else None
 
     def __call__(self, outputs: Tensor, labels: Array) -> Tensor:
-        """A scalar. outputs (n, C); labels as above, on the device of the outputs."""
+        """A scalar. outputs (n, C); labels as in a dataset, (n, C) of 0 and 1 or (n,) classes
+        below C, on the device of the outputs."""
         if not self.smoothing and self.weights is None:
             hard = bce_with_logits if self.several else softmax_cross_entropy
             return hard(outputs, labels)
@@ -56,17 +61,15 @@ class NodeLoss:
         return soft_cross_entropy(outputs, targets * weights[1][labels][:, None])
 
 
-def _balanced(labels: np.ndarray, num_classes: int) -> np.ndarray:
+def _balanced(having: np.ndarray, count: int, several: bool) -> np.ndarray:
     """(2, C): the weight of a node without the class or label, and of one with it."""
-    if labels.ndim == 1:
-        counts = np.bincount(labels, minlength=num_classes)
-        both = np.stack([counts, counts])
-        classes = max(1, np.count_nonzero(counts))
-    else:
-        having = labels.sum(axis=0, dtype=np.int64)
-        both = np.stack([len(labels) - having, having])
+    if several:
+        both = np.stack([count - having, having])
         classes = (both > 0).sum(axis=0)
-    return len(labels) / (classes * np.maximum(both, 1))
+    else:
+        both = np.stack([having, having])
+        classes = max(1, np.count_nonzero(having))
+    return count / (classes * np.maximum(both, 1))
 
 
 def consistency_loss(outputs: Tensor, others: Tensor, first: int) -> Tensor:

@@ -11,6 +11,9 @@ from gaancore.data.nodes.dataset import TEST, TRAIN, VALIDATION, NodeDataset
 from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.data.nodes.features.standardised import feature_statistics
 from gaancore.data.nodes.inputs import identity_of, inputs_of
+from gaancore.data.nodes.rows import NodeRows
+from gaancore.data.parts.dataset import PartedDataset
+from gaancore.data.parts.rows import OpenParts, PartedRows
 from gaancore.errors import DataError, SettingsError
 from gaancore.models.node_classifier import given
 from gaancore.nn.observe import observing
@@ -25,6 +28,7 @@ from gaancore.training.nodes.batches import Batch, Batches, table_on
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.heads.values import HeadValues, gate_values, summary
 from gaancore.training.nodes.loss import NodeLoss, consistency_loss
+from gaancore.training.nodes.parted.scorer import PartedScorer, expect_fit_for_parts
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.prefetch import Fetch, made_ahead
@@ -47,11 +51,13 @@ class ClassifierRun(Run):
 
     settings: NodeSettings
     model: Model
+    parts: OpenParts | None = None
+    scorer: Scorer | PartedScorer
 
     def __init__(
         self,
         settings: NodeSettings,
-        dataset: NodeDataset,
+        dataset: NodeDataset | PartedDataset,
         folder: RunFolder,
         device: str = "cpu",
         *,
@@ -62,20 +68,31 @@ class ClassifierRun(Run):
         _expect_fitting(s, dataset)
         device = resolve_device(device)
         self.dataset = dataset
-        self.prefetch = made_ahead(prefetch, device)
-        statistics = feature_statistics(dataset, s.normalize)
-        edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
         shares = Shares(s.shares, team)
-        self.scorer = Scorer(dataset, statistics, s, self.prefetch, edges, team)
-        view = self.scorer.view(TRAIN)
-        learned = dataset.labels[dataset.nodes(TRAIN)]
-        self.loss_of = NodeLoss(s, learned, dataset.num_classes)
+        table, told, edges = None, "", None
+        view: NodeDataset | PartedRows
+        rows: NodeRows
+        if isinstance(dataset, PartedDataset):
+            expect_fit_for_parts(s, prefetch)
+            self.prefetch = 0  # all ranks ask for rows at the same time
+            self.parts = OpenParts(dataset, team)
+            parted = PartedScorer(self.parts, dataset.statistics(s.normalize), s, shares)
+            self.scorer, view = parted, parted.view(TRAIN)
+            rows = view
+        else:
+            self.prefetch = made_ahead(prefetch, device)
+            edges = edge_statistics(dataset) if _reads_edges(s, dataset) else None
+            statistics = feature_statistics(dataset, s.normalize)
+            scorer = Scorer(dataset, statistics, s, self.prefetch, edges, team)
+            self.scorer, view = scorer, scorer.view(TRAIN)
+            rows = scorer.rows(view)
+            table, told = table_on(device, rows.matrix)
+        having, count = dataset.label_counts(TRAIN), dataset.nodes(TRAIN).size
+        self.loss_of = NodeLoss(s, having, count, several=dataset.multi_label)
         edge_dim = edges[0].size if edges else 0
         sizes = (dataset.num_features, dataset.num_classes, edge_dim)
         model = build_model(s, *sizes, learned=dataset.learned)
-        features = self.scorer.features(view)
-        table, told = table_on(device, features)
-        self.batches = Batches(view, features, s, model.num_steps, shares, table)
+        self.batches = Batches(view, rows, s, model.num_steps, shares, table)
         super().__init__(
             s,
             folder,
@@ -92,9 +109,10 @@ class ClassifierRun(Run):
         self.notes = words.seen_in_training(s.transductive)
         self.notes += words.not_centred(self.data_facts, s.normalize)
         self.notes += (told,) if told else ()
+        self.notes += () if self.parts is None else words.parts(self.parts)
         if s.consistency and not self.batches.others.size:
             self.notes += (words.NO_OTHERS,)
-        if edges is None and dataset.graph.edge_dim:
+        if edges is None and dataset.edge_dim:
             self.notes += ("the features of edges are not read (edge_features, model)",)
 
     def fetch(self) -> Fetch[Step]:
@@ -114,7 +132,7 @@ class ClassifierRun(Run):
             mean = self.loss_of(outputs, batch.labels)
             return mean if share == 1 else mean * share
         twice = split_rows(outputs, count=2)
-        loss = consistency_loss(*twice, first=labelled) * batch.consistency
+        loss = consistency_loss(twice[0], twice[1], labelled) * batch.consistency
         if labelled:
             learned = [self.loss_of(first_rows(y, count=labelled), batch.labels) for y in twice]
             loss = loss + (learned[0] + learned[1]) * (share / 2)
@@ -139,7 +157,19 @@ class ClassifierRun(Run):
         with observing(gates):
             scores = self.scorer.score(self.model, VALIDATION)
         found = summary(gates.of_all(self.team))
-        return Validation(scores.micro_f1, asdict(scores), {"gates": found} if found else {})
+        logged: dict[str, Any] = {"gates": found} if found else {}
+        return Validation(scores.micro_f1, asdict(scores), logged | self._rows_read())
+
+    def _rows_read(self) -> dict[str, Any]:
+        """What a line of the log says of the rows that ranks have read since the line before."""
+        if self.parts is None or self.team.size == 1:
+            return {}
+        own, kept, fetched = self.parts.rows_read()
+        return {
+            "own_rows": round(own / max(1, own + kept + fetched), 4),
+            "cache_hits": round(kept / max(1, kept + fetched), 4),
+            "rows_fetched": fetched,
+        }
 
     def kept_with_best(self) -> Groups:
         statistics = {"features": self.scorer.statistics, "edges": self.scorer.edges}

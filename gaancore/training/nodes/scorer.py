@@ -7,6 +7,7 @@ import numpy as np
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.features.edges import standardised_edges
 from gaancore.data.nodes.features.standardised import Features
+from gaancore.data.nodes.rows import WholeRows
 from gaancore.parallel import ALONE, Shares, Team
 from gaancore.training.nodes.baselines.of_nodes import Baselines, baselines
 from gaancore.training.nodes.build import Model
@@ -53,6 +54,10 @@ class Scorer:
     def features(self, view: NodeDataset) -> Features:
         """The features of a view, standardised where they are fetched."""
         return Features(view.features, *self.statistics, by_row=self.settings.by_row)
+
+    def rows(self, view: NodeDataset) -> WholeRows:
+        """What batches read of a view."""
+        return WholeRows(view.graph, self.features(view), view.labels)
 
     def score(self, model: Model, split: int) -> Scores:
         """F1 of the nodes of `split`, see `counts`."""

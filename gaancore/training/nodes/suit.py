@@ -9,7 +9,8 @@ from typing import Any
 from scipy import sparse
 
 from gaancore.data.nodes.dataset import NodeDataset
-from gaancore.data.nodes.features.matrix import SPARSE, share_filled
+from gaancore.data.nodes.features.matrix import SPARSE
+from gaancore.data.parts.dataset import PartedDataset
 from gaancore.training.choices import shipped_recipe
 
 # Larger graphs are sampled. Chosen by judgement: no measurement stands behind these two numbers.
@@ -18,14 +19,14 @@ MOST_NODES, MOST_EDGES = 60_000, 3_000_000
 MOST_SCORED = 100_000_000
 FANOUTS = (25, 10)
 SEEDS = 512  # of a step over a part of the data, as in the paper
-LOOKED_AT = 2_000  # rows of features
 
 
-def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
+def suited(dataset: NodeDataset | PartedDataset) -> tuple[dict[str, Any], str]:
     """Settings by name, and one line that says what they are and why."""
     size = f"{dataset.num_nodes:,} nodes, {dataset.num_edges:,} arcs"
     normalize, features = _normalization(dataset)
-    if dataset.num_nodes <= MOST_NODES and dataset.num_edges <= MOST_EDGES:
+    small = dataset.num_nodes <= MOST_NODES and dataset.num_edges <= MOST_EDGES
+    if small and isinstance(dataset, NodeDataset):
         whole = dataset.graph_ids is None
         changes = shipped_recipe("small-graph")
         if not whole:
@@ -44,19 +45,19 @@ def suited(dataset: NodeDataset) -> tuple[dict[str, Any], str]:
             "validate_every": 0,
             "epochs": 50,
         }
+        what = "a graph in parts" if small else "a large graph"
         words = (
-            f"a large graph ({size}): {SEEDS} nodes a step, 25 and 10 neighbours"
+            f"{what} ({size}): {SEEDS} nodes a step, 25 and 10 neighbours"
             f"{', for scores too' if drawn else ''}, 50 epochs at most"
         )
     return changes | {"normalize": normalize}, f"settings for {words}; {features}"
 
 
-def _normalization(dataset: NodeDataset) -> tuple[str, str]:
+def _normalization(dataset: NodeDataset | PartedDataset) -> tuple[str, str]:
     if dataset.learned:
         return "none", "features learned for each node"
-    rows = dataset.features[:: max(1, dataset.num_nodes // LOOKED_AT)]
-    zeros = 1 - share_filled(rows)
-    if sparse.issparse(rows):
+    zeros = 1 - dataset.filled
+    if isinstance(dataset, NodeDataset) and sparse.issparse(dataset.features):
         return "none", f"sparse features as they are ({1 - zeros:.2%} are not 0)"
     if zeros >= SPARSE:
         return "none", f"features as they are ({zeros:.0%} are 0)"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gaancore.data.parts.rows import OpenParts
 from gaancore.training.nodes.baselines.of_nodes import LOGISTIC, MAJORITY, PROPAGATION
 
 Facts = dict[str, Any]
@@ -23,10 +24,23 @@ def data(facts: Facts) -> str:
         features = "learned features"
     elif filled is not None:
         features += f" (sparse: {filled:.2%} are not 0)"
+    parts = f" in {facts['parts']} parts" if "parts" in facts else ""
     return (
-        f"{facts['num_nodes']:,} nodes, {facts['num_edges']:,} arcs, "
+        f"{facts['num_nodes']:,} nodes{parts}, {facts['num_edges']:,} arcs, "
         f"{features}, {facts['num_classes']} classes; "
         f"train {train:,}, validation {validation:,}, test {test:,} nodes"
+    )
+
+
+def parts(opened: OpenParts) -> tuple[str, ...]:
+    """Lines on a store in parts, and on who reads what of it."""
+    data, ranks = opened.dataset, opened.team.size
+    cut = f"{data.crossing_share:.1%} of the arcs lead from one part to another"
+    if ranks == 1:
+        return (cut,)
+    kept = f"{data.cache:.1%} of the nodes, those with the most neighbours"
+    return (
+        f"{cut}; {ranks} processes read {data.num_parts} parts, and each keeps the rows of {kept}",
     )
 
 
@@ -58,7 +72,8 @@ def not_centred(facts: Facts, normalize: str) -> tuple[str, ...]:
 
 def validated(line: Facts) -> str:
     """The score of a line of the log."""
-    return f"val F1 {line['validation']['micro_f1']:.4f}"
+    cache = f"  cache hits {line['cache_hits']:.0%}" if "cache_hits" in line else ""
+    return f"val F1 {line['validation']['micro_f1']:.4f}{cache}"
 
 
 def result(record: Facts) -> str:

@@ -10,8 +10,9 @@ from numpy.testing import assert_array_equal
 from small_run import NODES, small_dataset, small_settings
 
 from gaancore.data import TRAIN, Features, feature_statistics
+from gaancore.data.nodes.rows import WholeRows
 from gaancore.errors import DataError
-from gaancore.graph import CSRGraph
+from gaancore.graph import Block, CSRGraph
 from gaancore.training.choices import read_config
 from gaancore.training.nodes.batches import Batches
 
@@ -22,7 +23,13 @@ MODES = pytest.mark.parametrize("mode", ["seeds", "graphs"])
 def batches(layers: int = 2, view=VIEW, **changes) -> Batches:
     as_they_are = feature_statistics(view, "none")
     features = Features(view.features, *as_they_are)
-    return Batches(view, features, small_settings(**changes), layers)
+    rows = WholeRows(view.graph, features, view.labels)
+    return Batches(view, rows, small_settings(**changes), layers)
+
+
+def blocks_of(b: Batches, seeds: np.ndarray, *key: int) -> list[Block]:
+    (blocks,) = b.blocks([seeds], [key])
+    return blocks
 
 
 def epoch_of(b: Batches, epoch: int) -> list[np.ndarray]:
@@ -78,12 +85,12 @@ def test_a_step_is_a_function_of_run_seed_epoch_and_step_and_not_of_what_came_be
     used, fresh = (batches(batch=mode, batch_size=20, fanouts=fanouts) for _ in range(2))
     for epoch in range(3):
         for step in range(used.steps_per_epoch):
-            used.blocks(used.seeds(epoch, step), epoch, step)
+            blocks_of(used, used.seeds(epoch, step), epoch, step)
     for epoch, step in ((2, 1), (0, 0)):
         seeds = used.seeds(epoch, step)
         assert_array_equal(fresh.seeds(epoch, step), seeds)
-        pairs = zip(used.blocks(seeds, epoch, step), fresh.blocks(seeds, epoch, step), strict=True)
-        for a, b in pairs:
+        of_both = (blocks_of(x, seeds, epoch, step) for x in (used, fresh))
+        for a, b in zip(*of_both, strict=True):
             assert_array_equal(a.src_ids, b.src_ids)
             assert_array_equal(a.indptr, b.indptr)
             assert_array_equal(a.indices, b.indices)
@@ -92,7 +99,7 @@ def test_a_step_is_a_function_of_run_seed_epoch_and_step_and_not_of_what_came_be
 def test_other_neighbours_are_drawn_at_each_step_and_in_each_epoch():
     b = batches(fanouts=(2, 2), batch_size=1000)
     seeds = np.arange(VIEW.num_nodes)
-    drawn = {b.blocks(seeds, epoch, step)[-1].indices.tobytes() for epoch, step in
+    drawn = {blocks_of(b, seeds, epoch, step)[-1].indices.tobytes() for epoch, step in
              [(0, 0), (0, 1), (1, 0)]}  # fmt: skip
     assert len(drawn) == 3
 
@@ -101,7 +108,7 @@ def test_other_neighbours_are_drawn_at_each_step_and_in_each_epoch():
 def test_the_blocks_lead_to_the_seeds_over_all_neighbours_within_training_nodes(mode):
     b = batches(batch=mode, batch_size=20)
     seeds = b.seeds(0, 1)
-    blocks = b.blocks(seeds, 0, 1)
+    blocks = blocks_of(b, seeds, 0, 1)
     assert len(blocks) == 2
     assert_array_equal(blocks[-1].src_ids[: blocks[-1].num_dst], seeds)
     for block in blocks:
@@ -116,7 +123,7 @@ def test_the_blocks_lead_to_the_seeds_over_all_neighbours_within_training_nodes(
 @MODES
 def test_a_network_without_layers_needs_no_blocks(mode):
     b = batches(layers=0, batch=mode)
-    assert b.blocks(b.seeds(0, 0), 0, 0) == []
+    assert blocks_of(b, b.seeds(0, 0), 0, 0) == []
 
 
 def test_whole_graphs_with_an_edge_between_them_are_refused_by_name():
@@ -151,16 +158,16 @@ def test_edges_are_left_out_anew_for_each_step_and_layer():
     b = batches(batch="graphs", batch_size=20, fanouts=(-1, -1), edge_dropout=0.5)
     full = batches(batch="graphs", batch_size=20, fanouts=(-1, -1))
     seeds = b.seeds(0, 0)
-    first, second = b.blocks(seeds, 0, 0)
-    again, _ = b.blocks(seeds, 1, 0)
+    first, second = blocks_of(b, seeds, 0, 0)
+    again, _ = blocks_of(b, seeds, 1, 0)
     assert first.num_dst == second.num_src == len(seeds)
-    assert 0 < first.num_edges < full.blocks(seeds, 0, 0)[0].num_edges
+    assert 0 < first.num_edges < blocks_of(full, seeds, 0, 0)[0].num_edges
     pairs = [
         set(zip(np.repeat(np.arange(x.num_dst), np.diff(x.indptr)), x.indices, strict=True))
         for x in (first, second, again)
     ]
     assert pairs[0] != pairs[1] != pairs[2] != pairs[0]
-    assert_array_equal(b.blocks(seeds, 0, 0)[0].indices, first.indices)
+    assert_array_equal(blocks_of(b, seeds, 0, 0)[0].indices, first.indices)
 
 
 @MODES
@@ -178,5 +185,5 @@ def test_the_recipe_for_small_graphs_takes_the_whole_graph_in_a_step():
     recipe = {"eval_fanouts": (-1,)} | read_config("small-graph")
     b = batches(view=view, **{name: recipe[name] for name in ("batch", "batch_size")})
     assert b.steps_per_epoch == 1
-    for block in b.blocks(b.seeds(0, 0), 0, 0):
+    for block in blocks_of(b, b.seeds(0, 0), 0, 0):
         assert (block.num_dst, block.num_edges) == (view.num_nodes, view.graph.num_edges)

@@ -11,6 +11,7 @@ from small_run import FEATURES, NODES, contents, small_arrays, small_settings
 from gaancore.data import TEST, TRAIN, VALIDATION, Features, NodeDataset
 from gaancore.data.nodes.dataset import UNFLAGGED
 from gaancore.data.nodes.make import RawDataset, make_dataset
+from gaancore.data.nodes.rows import WholeRows
 from gaancore.errors import DataError
 from gaancore.graph import CSRGraph
 from gaancore.tensor import Tensor, no_grad
@@ -53,7 +54,8 @@ def trained(folder: Path, dataset: NodeDataset, mode: str) -> ClassifierRun:
 def batches(dataset: NodeDataset, mode: str) -> Batches:
     view, _ = dataset.view(TRAIN)
     statistics = np.zeros(FEATURES), np.ones(FEATURES)
-    return Batches(view, Features(view.features, *statistics), small_settings(batch=mode), 2)
+    rows = WholeRows(view.graph, Features(view.features, *statistics), view.labels)
+    return Batches(view, rows, small_settings(batch=mode), 2)
 
 
 def test_every_split_sees_them_and_none_counts_them():

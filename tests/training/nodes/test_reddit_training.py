@@ -150,7 +150,7 @@ def test_a_memory_mapped_store_trains_to_the_same_bits_as_arrays_in_memory(tmp_p
         split=np.array(mapped.split),
     )
     runs = [small_reddit_run(tmp_path / n, d) for n, d in (("a", mapped), ("b", copied))]
-    assert isinstance(runs[0].batches.features.matrix, np.memmap)  # cut out, not copied
+    assert isinstance(runs[0].batches.rows.matrix.matrix, np.memmap)  # cut out, not copied
     for run in runs:
         run.train()
     assert contents(tmp_path / "a") == contents(tmp_path / "b")

@@ -31,10 +31,17 @@ ALL = {
 }
 
 
+def node_loss(labels: np.ndarray, classes: int, **changes: object) -> NodeLoss:
+    """The loss learned on exactly these labels."""
+    several = labels.ndim == 2
+    having = labels.sum(axis=0) if several else np.bincount(labels, minlength=classes)
+    return NodeLoss(small_settings(**changes), having, len(labels), several=several)
+
+
 def loss_of(logits: np.ndarray, labels: np.ndarray, classes: int, **changes: object):
     """The value and the gradient of a loss learned on exactly these labels."""
     x = Tensor(logits, requires_grad=True)
-    loss = NodeLoss(small_settings(**changes), labels, classes)(x, labels)
+    loss = node_loss(labels, classes, **changes)(x, labels)
     loss.backward()
     return float(loss.data), x.grad
 
@@ -108,7 +115,7 @@ def test_the_loss_of_several_labels_and_its_gradient_are_those_of_plain_loops(sm
 
 def test_balanced_weights_make_every_class_count_alike_and_have_the_mean_1():
     labels = np.repeat([0, 1, 2], [50, 5, 1])
-    weights = NodeLoss(small_settings(class_weight="balanced"), labels, 3).weights
+    weights = node_loss(labels, 3, class_weight="balanced").weights
     assert weights is not None
     assert_allclose(weights[1][labels].mean(), 1)
     assert_allclose([weights[1][labels][labels == c].sum() for c in range(3)], 56 / 3)

@@ -13,6 +13,7 @@ from gaancore.system.mapped import forget_pages
 
 # numpy.ndarray or scipy.sparse.csr_array: the two have no common static type
 FeatureMatrix = Any
+LOOKED_AT = 2_000  # rows
 SPARSE = 0.8  # a share of zeros from which features are counts of words or the like
 
 
@@ -37,6 +38,11 @@ def share_filled(features: FeatureMatrix) -> float:
     rows, columns = features.shape
     filled = features.nnz if sparse.issparse(features) else np.count_nonzero(features)
     return float(filled / max(1, rows * columns))
+
+
+def filled_in_some(features: FeatureMatrix) -> float:
+    """The share that is not 0 of every n-th row, about LOOKED_AT of them."""
+    return share_filled(features[:: max(1, features.shape[0] // LOOKED_AT)])
 
 
 def first_rows(features: FeatureMatrix, count: int) -> FeatureMatrix:

@@ -23,6 +23,7 @@ written to a temporary file. The layout is this project's own.
 
 import os
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from gaancore.system.disk import read_json
 
 META = "meta.json"
 FORMAT, VERSION = "gaancore store", 1
+PARTED = "gaancore store in parts"  # the same of a store that was cut, see parts/dataset.py
 REQUIRED = ("indptr", "indices", "labels", "split")
 OPTIONAL = ("graph_id", "node_ids", "edge_attr")
 NAMES = ("class_names", "feature_names", "edge_names")  # in meta.json; null, or not there: none
@@ -70,7 +72,7 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
     """
     folder = Path(path)
     meta = _read_meta(folder)
-    arrays = {name: _map(folder, name, facts) for name, facts in meta["files"].items()}
+    arrays = {name: mapped_file(folder, name, facts) for name, facts in meta["files"].items()}
     tell("checking the graph")
     with naming_file(str(folder)):
         edges = arrays.get("edge_attr")
@@ -94,8 +96,7 @@ def open_store(path: str | os.PathLike[str]) -> NodeDataset:
         ceiling=meta["ceiling"],
     )
     _expect_consistent(folder, dataset, meta)
-    large = [name for name, facts in meta["files"].items() if facts["bytes"] > COMPARED]
-    _compare(folder, {n: facts for n, facts in meta["files"].items() if n not in large})
+    large = compare(folder, meta["files"])
     if not large:
         return dataset
     note = f"not compared with their checksums, being large: {', '.join(large)}; check_store does"
@@ -114,25 +115,37 @@ def check_store(path: str | os.PathLike[str]) -> NodeDataset:
     233
     """
     dataset = open_store(path)
-    _compare(Path(path), _read_meta(Path(path))["files"])
+    compare(Path(path), _read_meta(Path(path))["files"], every=True)
     return dataset
 
 
-def _compare(folder: Path, files: dict[str, Any]) -> None:
-    """Raises DataError naming the first of `files` that is not what was written."""
+def compare(folder: Path, files: dict[str, Any], *, every: bool = False) -> list[str]:
+    """The names of those `files` that are large, and that are only compared if `every` one is.
+
+    Raises DataError naming the first that is not what was written.
+    """
+    large = [name for name, facts in files.items() if facts["bytes"] > COMPARED]
     for name, facts in files.items():
+        if name in large and not every:
+            continue
         file = folder / f"{name}.npy"
         if (found := file_checksum(file)) != facts["crc32"]:
             raise DataError(
                 f"{file}: its checksum is {found} where {META} says {facts['crc32']}: the file has "
                 f"changed since it was written; {AGAIN}"
             )
+    return large
 
 
 def _read_meta(folder: Path) -> dict[str, Any]:
     """The content of meta.json, with the fields and types that the rest relies on."""
     path = folder / META
     meta = read_json(path)
+    if isinstance(meta, dict) and meta.get("format") == PARTED:
+        raise DataError(
+            f"{folder}: a store in parts, which train, info and check read; for anything else give "
+            "the store or the files that it was cut from"
+        )
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise DataError(f"{path}: describes no store; give the folder of a converted dataset")
     if meta.get("version") != VERSION:
@@ -152,8 +165,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         "ceiling": "ceiling" in meta and type(meta["ceiling"]) in (float, type(None)),
         "notes": _are_texts(meta.get("notes")),
         "files": isinstance(files, dict)
-        and any(_are_files({*REQUIRED, *kept}, files) for kept in (DENSE, SPARSE))
-        and all(_describes_a_file(facts) for facts in files.values()),
+        and any(describes_files(files, {*REQUIRED, *kept}, OPTIONAL) for kept in (DENSE, SPARSE)),
     }
     for field, is_sound in sound.items():
         if not is_sound:
@@ -161,20 +173,21 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def _are_files(required: set[str], files: dict[str, Any]) -> bool:
-    return required <= files.keys() <= {*required, *OPTIONAL}
+def describes_files(files: dict[str, Any], required: set[str], more: Sequence[str] = ()) -> bool:
+    """Whether `files` has the facts of each of the files `required`, and at most of some `more`."""
+    kinds = {"dtype": str, "shape": list, "bytes": int, "crc32": str}
+    return required <= files.keys() <= {*required, *more} and all(
+        isinstance(facts, dict) and all(type(facts.get(k)) is kind for k, kind in kinds.items())
+        for facts in files.values()
+    )
 
 
 def _are_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-def _describes_a_file(facts: Any) -> bool:
-    kinds = {"dtype": str, "shape": list, "bytes": int, "crc32": str}
-    return isinstance(facts, dict) and all(type(facts.get(k)) is kind for k, kind in kinds.items())
-
-
-def _map(folder: Path, name: str, facts: dict[str, Any]) -> np.ndarray:
+def mapped_file(folder: Path, name: str, facts: dict[str, Any]) -> np.ndarray:
+    """NAME.npy, memory-mapped. Raises DataError unless size, type and shape are as `facts` say."""
     path = folder / f"{name}.npy"
     try:
         size = path.stat().st_size

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -51,15 +51,7 @@ class StoreWriter:
             name for name in (*REQUIRED, *DENSE, *SPARSE, *OPTIONAL) if self._file(name).exists()
         ]
         arrays = {name: np.load(self._file(name), mmap_mode="r") for name in names}
-        files = {
-            name: {
-                "dtype": array.dtype.str,
-                "shape": list(array.shape),
-                "bytes": self._file(name).stat().st_size,
-                "crc32": file_checksum(self._file(name)),
-            }
-            for name, array in arrays.items()
-        }
+        files = self.described(names)
         meta = {
             "format": FORMAT,
             "version": VERSION,
@@ -70,6 +62,23 @@ class StoreWriter:
             **facts,
             "files": files,
         }
+        self.write_meta(meta)
+
+    def described(self, names: Sequence[str]) -> dict[str, Any]:
+        """What meta.json says of files: type, shape, bytes and checksum of each."""
+        found = {}
+        for name in names:
+            array, file = np.load(self._file(name), mmap_mode="r"), self._file(name)
+            found[name] = {
+                "dtype": array.dtype.str,
+                "shape": list(array.shape),
+                "bytes": file.stat().st_size,
+                "crc32": file_checksum(file),
+            }
+        return found
+
+    def write_meta(self, meta: dict[str, Any]) -> None:
+        """Write meta.json."""
         (self.folder / META).write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
 
     def _file(self, name: str) -> Path:

@@ -12,9 +12,8 @@ import numpy as np
 import scipy  # whose modules are imported at their first use
 
 from gaancore.data.nodes.dataset import TRAIN, VALIDATION, NodeDataset
-from gaancore.data.nodes.features.matrix import SPARSE, FeatureMatrix, share_filled
+from gaancore.data.nodes.features.matrix import LOOKED_AT, SPARSE, FeatureMatrix, share_filled
 from gaancore.training.nodes.metrics import f1_scores
-from gaancore.training.nodes.suit import LOOKED_AT
 
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)  # C: how much the loss weighs beside the weights' size
 # numbers x classes that a strength is tried on, and that are learned from in the end: some seconds
