@@ -1,9 +1,9 @@
 // w = softmax over row i of <scale * queries[i, k], keys[j, k]>, after which some are dropped;
 // out[i, k] = sum over the edges (i, j) of w * values[j, k]
 //
-// Owner: a team of lanes owns (row or piece, head, strip of d) and goes over its edges once, BATCH at
-// a time, with a running maximum: when that grows, what was summed so far is scaled down. A lane
-// steps through key and value width, so gathered rows are read in whole sectors; sums stay in
+// Owner: a team of lanes owns (row or piece, head, strip of d) and goes over its edges once, BATCH
+// at a time, with a running maximum: when that grows, what was summed so far is scaled down. A
+// lane steps through key and value width, so gathered rows are read in whole sectors; sums stay in
 // registers. Each lane takes the exponential of its own edge and sends it to the others. Rows that
 // are cut leave (maximum, sum) and unscaled output for `attention_pieces`.
 // Bytes: reads E*K*(A + D) keys and values, N*K*A queries, E indices, N + 1 indptr; writes

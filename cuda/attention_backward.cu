@@ -4,12 +4,13 @@
 //     weights[e] = w * factor
 //     grad_scores[e] = scale * w * (factor * <grad[i], values[j]> - <grad[i], out[i]>)
 //     grad_queries[i] = the sum over the row of grad_scores[e] * keys[j]
-// The last term of grad_scores is the sum over the row of weight times its gradient. Two weighted sums
-// remain, over the transposed block: attention_sources.cu. So E*K*D numbers are never stored.
+// The last term of grad_scores is the sum over the row of weight times its gradient. Two weighted
+// sums remain, over the transposed block: attention_sources.cu. So E*K*D numbers are never stored.
 //
-// Owner: a team of lanes owns (row or piece, head, strip of the query) and steps through both widths.
-// BATCH edges are under way together, and each is finished by its own lane; while their keys are in
-// the cache, all lanes add these up. Of a row that was cut sum_pieces.cu adds up the pieces.
+// Owner: a team of lanes owns (row or piece, head, strip of the query) and steps through both
+// widths. BATCH edges are under way together, and each is finished by its own lane; while their
+// keys are in the cache, all lanes add these up. Of a row that was cut sum_pieces.cu adds up the
+// pieces.
 // Bytes: reads E*K*(A + D) keys and values, N*K*(A + 2*D + 2), E indices, N + 1 indptr; writes
 // 2*E*K + N*K*A.
 

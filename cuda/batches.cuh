@@ -42,9 +42,10 @@ __device__ __forceinline__ void load_sources(const int* indices, int left, int (
     for (int b = 0; b < BATCH; ++b) sources[b] = indices[b < left ? b : 0];
 }
 
-// Adds to dots[b] this lane's share of <scale * left, row sources[b] of `rows`>; from one row to the
-// next are `stride` numbers. The scale is inside: outside, it would contract with what is subtracted
-// from a score to a fused multiply-add, and one pass would round a score that another does not.
+// Adds to dots[b] this lane's share of <scale * left, row sources[b] of `rows`>; from one row to
+// the next are `stride` numbers. The scale is inside: outside, it would contract with what is
+// subtracted from a score to a fused multiply-add, and one pass would round a score that another
+// does not.
 __device__ __forceinline__ void dot_edges(Team my, const real* left, real scale, const real* rows,
                                           const int (&sources)[BATCH], int stride, int width,
                                           real (&dots)[BATCH]) {
@@ -60,8 +61,8 @@ __device__ __forceinline__ void dot_edges(Team my, const real* left, real scale,
 
 // ---- rows in registers --------------------------------------------------------------------------
 
-// Adds `share` times a row of `size` numbers to what a lane keeps of it: `strips` packs from `first`
-// on, as far apart as what a team loads at once.
+// Adds `share` times a row of `size` numbers to what a lane keeps of it: `strips` packs from
+// `first` on, as far apart as what a team loads at once.
 __device__ __forceinline__ void add_row(Team my, const real* row, int size, int first, int strips,
                                         real share, Pack<real> (&sum)[STRIPS]) {
     for (int s = 0; s < strips; ++s) {

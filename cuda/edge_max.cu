@@ -1,7 +1,7 @@
-// out[i, f] = max over the edges e of row i of u[e, f], with u[e] = values[j] + edges[e] @ projection
-// for e from source j, made in registers; places[i, f] the first edge that has it, counted from the
-// row's first; 0 and -1 without edges. A NaN is the largest. max_pieces in segment_max.cu compares
-// the pieces of rows that were cut. The gradients: edge_max_gradients.cu.
+// out[i, f] = max over the edges e of row i of u[e, f], with u[e] = values[j] + edges[e] @
+// projection for e from source j, made in registers; places[i, f] the first edge that has it,
+// counted from the row's first; 0 and -1 without edges. A NaN is the largest. max_pieces in
+// segment_max.cu compares the pieces of rows that were cut. The gradients: edge_max_gradients.cu.
 //
 // Owner: as in segment_max.cu, a team owns (row or piece, strip of f).
 // Bytes: reads E*F values, E*B edges, B*F of the projection (from the cache), E indices; writes

@@ -7,8 +7,8 @@
 // The other gradients: edge_sum_gradients.cu.
 //
 // Owner, forward: a team of lanes owns (row or piece, head, strip of d), as in
-// segment_weighted_sum.cu. weights: a team owns (row or piece, head) and steps through d, with BATCH
-// edges under way together. No atomics.
+// segment_weighted_sum.cu. weights: a team owns (row or piece, head) and steps through d, with
+// BATCH edges under way together. No atomics.
 // Bytes: each reads E*K*D values, E*B edges, B*K*D of the projection (from the cache) and E*K
 // weights, `weights` E*K*D of grad as well; each writes what it is named for.
 

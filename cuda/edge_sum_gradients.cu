@@ -1,5 +1,5 @@
-// The rest of the gradients of edge_sum.cu: with u[e] = values[j] + edges[e] @ projection made again,
-// and dh[e, k] the derivative of leaky ReLU there,
+// The rest of the gradients of edge_sum.cu: with u[e] = values[j] + edges[e] @ projection made
+// again, and dh[e, k] the derivative of leaky ReLU there,
 //
 // values:      grad_values[j, k] = sum over j's edges of weights[e, k] * dh[e, k] * grad[i, k]
 // projection:  grad_projection[b, k] = sum over edges of edges[e, b] * weights * dh * grad[i, k]

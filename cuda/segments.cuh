@@ -19,8 +19,8 @@ template <class T> __device__ __forceinline__ void store(T* p, const Pack<T>& pa
 }
 
 // The place `row` rows of `stride` numbers after `first`: for a gathered row. The empty line of
-// assembly keeps a compiler from taking what is the same for all rows into each of the offsets: then
-// an address is one multiply-add, and not four instructions.
+// assembly keeps a compiler from taking what is the same for all rows into each of the offsets:
+// then an address is one multiply-add, and not four instructions.
 template <class T>
 __device__ __forceinline__ const T* row_at(const T* first, offset row, int stride) {
     offset bytes = row * (stride * int(sizeof(T)));

@@ -16,8 +16,8 @@ __device__ __forceinline__ void join_pieces(Team my, const real* partial,  // (s
     total = team_sum(my, total);
 }
 
-// Calls use(fetch(p)) for each edge p of a unit, in order. BATCH edges are fetched before the first is
-// used, so that their rows are on their way together.
+// Calls use(fetch(p)) for each edge p of a unit, in order. BATCH edges are fetched before the
+// first is used, so that their rows are on their way together.
 template <class Fetch, class Use>
 __device__ __forceinline__ void for_each_edge(const Unit& unit, Fetch fetch, Use use) {
     int count = unit.stop - unit.start;
@@ -82,6 +82,7 @@ __device__ __forceinline__ Pack<real> edge_value(const real* values,      // (S,
                                                  offset j, offset e, int B, int width,
                                                  int column) {
     Pack<real> u = load(row_at(values + column, j, width));
+#pragma unroll 4  // of many features, all in registers would not fit
     for (int b = 0; b < B; ++b) {
         real feature = edges[e * B + b];
         Pack<real> row = load(projection + offset(b) * width + column);

@@ -127,13 +127,13 @@ def test_a_disk_without_room_for_a_temporary_file_is_an_error_and_not_the_end(
     assert list(tmp_path.iterdir()) == []
 
 
-# A tenth of 4 GB, and 800 MB for what is held whatever the size: a process without data has 220,
-# the rows that are put in order at a time 400, a chunk of arcs 150
-LIMIT = 1_200_000_000
+# A tenth of 4 GB, and 900 MB for what is held whatever the size: a process without data has 220,
+# the rows that are put in order at a time 400, a step of training 400
+LIMIT = 1_300_000_000
 
 
 @pytest.mark.slow
-def test_a_hundred_million_arcs_go_through_every_command_in_1200_mb(tmp_path: Path) -> None:
+def test_a_hundred_million_arcs_go_through_every_command_in_1300_mb(tmp_path: Path) -> None:
     """A tenth of a thousand million arcs: the graph and the features have 400 MB each, what a layer
     puts out has 770, and so have the logits and probabilities 490 each.
     """

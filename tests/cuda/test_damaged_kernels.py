@@ -52,16 +52,15 @@ def test_the_weights_of_both_passes_are_the_same_where_products_and_sums_are_fus
 def test_a_scale_outside_of_the_product_is_seen_where_products_and_sums_are_fused(
     emulated, monkeypatch
 ):
-    damages = {
-        "scale, keys + k * A, sources, K * A, A, weight)": "1, keys + k * A, sources, K * A, A, "
-        "weight)",
-        "? weight[i] :": "? scale * weight[i] :",
-        "scale, keys + k * A, sources, K * A, A, score)": "1, keys + k * A, sources, K * A, A, "
-        "score)",
-        "exp(score[i] - top)": "exp(scale * score[i] - top)",
-    }
-    for right, wrong in damages.items():
-        damage_text(monkeypatch, "attention", right, wrong)
+    forward, backward = "sources, K * A, A, weight)", "sources, K * A, A, score)"
+    damages = [
+        ("attention", f"scale, keys + k * A, {forward}", f"1, keys + k * A, {forward}"),
+        ("attention", "? weight[i] :", "? scale * weight[i] :"),
+        ("attention_backward", f"scale, keys + k * A, {backward}", f"1, keys + k * A, {backward}"),
+        ("attention_backward", "exp(score[i] - top)", "exp(scale * score[i] - top)"),
+    ]
+    for damage in damages:
+        damage_text(monkeypatch, *damage)
     sums = {}
     for mode in ("ascending", "contracted"):
         with emulated[mode].installed() as cupy:

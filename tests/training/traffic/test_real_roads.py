@@ -14,7 +14,7 @@ SMALL |= {"lr": 0.01, "features": "none", "teacher_decay": 0, "kernel": "none", 
 
 
 def jams(roads: np.ndarray, seed: int) -> np.ndarray:
-    """How jammed each sensor is, 0 to 1: (STEPS, SENSORS). A jam begins anywhere, lasts 4 to 8 steps
+    """How jammed it is, 0 to 1: (STEPS, SENSORS). A jam begins anywhere, lasts 4 to 8 steps
     and is 3 % weaker one sensor upstream, a step later; where roads part it is their mean.
     """
     rng = np.random.default_rng(seed)
@@ -30,7 +30,7 @@ def jams(roads: np.ndarray, seed: int) -> np.ndarray:
 
 
 def write_folder(folder: Path, text: str) -> Path:
-    """The roads as people download them, and speeds from 65 down to 20 with noise of deviation 1."""
+    """The roads as people download them, and speeds from 65 down to 20, with noise."""
     roads = np.array([line.split(",")[:2] for line in text.split()[1:]], np.int64)
     noise = np.random.default_rng(1).standard_normal((STEPS, SENSORS))
     speeds = 65 - 45 * jams(roads, seed=0) + noise
@@ -48,8 +48,6 @@ def test_jams_that_travel_along_real_roads_are_foreseen_by_a_network_that_sees_t
     for model in ("avg-pool", "fnn"):
         run = gaancore.train(folder, out=tmp_path / model, model=model, **SMALL)
         errors[model] = run.record["test"]["all steps"]["mae"]
-    errors |= {
-        name: guess["all steps"]["mae"] for name, guess in run.record["baselines"].items()
-    }
+    errors |= {name: guess["all steps"]["mae"] for name, guess in run.record["baselines"].items()}
     assert set(errors) == {"avg-pool", "fnn", "last value"}  # less than two weeks have no average
     assert errors["avg-pool"] < 0.8 * min(errors["fnn"], errors["last value"]), errors
