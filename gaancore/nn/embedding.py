@@ -7,7 +7,6 @@ from gaancore.ops import sparse_matmul
 from gaancore.sparse import CSRMatrix
 from gaancore.tensor import Tensor
 
-
 # Chosen between 0.03, 0.1, 0.3 and 1 on validation nodes of Cora-ML, two seeds with a split each: 0.1
 # and 0.3 are alike (0.849 on average and 0.85), so it is not delicate. See docs/measured.md.
 DEVIATION = 0.1

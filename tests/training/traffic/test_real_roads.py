@@ -48,8 +48,6 @@ def test_jams_that_travel_along_real_roads_are_foreseen_by_a_network_that_sees_t
     for model in ("avg-pool", "fnn"):
         run = gaancore.train(folder, out=tmp_path / model, model=model, **SMALL)
         errors[model] = run.record["test"]["all steps"]["mae"]
-    errors |= {
-        name: guess["all steps"]["mae"] for name, guess in run.record["baselines"].items()
-    }
+    errors |= {name: guess["all steps"]["mae"] for name, guess in run.record["baselines"].items()}
     assert set(errors) == {"avg-pool", "fnn", "last value"}  # less than two weeks have no average
     assert errors["avg-pool"] < 0.8 * min(errors["fnn"], errors["last value"]), errors
