@@ -62,7 +62,7 @@ def launched(args: argparse.Namespace, ranks: int, shares: int) -> dict[str, Any
 
 def row_of(pair: dict[str, Any], model: Model, sampler: Sampler, fitted: bool) -> dict[str, Any]:
     """A measured pair, and what the model says of the same steps from what the sampler draws."""
-    work = sampler.work(pair["shares"], len(pair["steps"]), WARM_UP)
+    work = sampler.work(pair["shares"], len(pair["steps"]), WARM_UP, ranks=pair["ranks"])
     seconds = [model.step(of_step, pair["ranks"]).seconds for of_step in work]
     measured = scale_model.means(pair)
     return {
@@ -84,10 +84,12 @@ def predictions(
     for scaling in ("strong", "weak"):
         for machines in MACHINES:
             size = batch * machines if scaling == "weak" else batch
-            if machines > size or size > sampler.num_seeds:
+            if machines > min(size, sampler.most or size) or size > sampler.num_seeds:
                 break
             count = steps if scaling == "strong" else max(1, steps // machines)
-            work = sampler.work(machines, min(count, sampler.num_seeds // size), batch_size=size)
+            count = min(count, sampler.num_seeds // size)
+            work = sampler.work(machines, count, batch_size=size, ranks=machines)
+            read = float(work[:, :, 2].max(axis=1).mean())
             per_epoch = sampler.num_seeds / size
             yield {
                 "scaling": scaling,
@@ -96,7 +98,8 @@ def predictions(
                 "steps_per_epoch": per_epoch,
                 "edges": float(work[:, :, 0].sum(axis=1).mean()),
                 "nodes": float(work[:, :, 1].sum(axis=1).mean()),
-                "bytes": scale_model.talk(model.numbers, machines, machines).bytes,
+                "bytes": scale_model.talk(model.numbers, machines, machines).bytes + read,
+                "hits": sampler.hits,
                 "seconds_per_epoch": {
                     gigabits: per_epoch
                     * model.seconds(work, machines, model.network.over(gigabits, latency))

@@ -4,6 +4,8 @@
     a share = per_share + per_edge * its edges + per_node * nodes whose features it reads
     talk    = rounds of messages * latency + bytes of a rank * per_byte
 
+Of a store in parts, talk is also what a share reads of other ranks' nodes (see scale_parts.py).
+
 Each part is fitted to a clock of its own by least squares without negative answers, of relative
 errors, so that a short step counts as much as a long one. Seconds and bytes throughout.
 
@@ -56,7 +58,9 @@ class Network(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """numbers: of a gradient, those that say which parameters have one included."""
+    """numbers: of a gradient, those that say which parameters have one included.
+    trades: how often a step asks other ranks or answers them, of a store in parts; else 0.
+    """
 
     per_share: float
     per_edge: float
@@ -64,19 +68,28 @@ class Model:
     rest: float
     network: Network
     numbers: int
+    trades: int = 0
 
     def step(self, work: np.ndarray, ranks: int, network: Network | None = None) -> Cost:
-        """Of one step. work (S, 2): edges and nodes of each share, in their order."""
+        """Of one step. work (S, 3): of each share, in their order, edges, nodes, and bytes that are
+        read of other ranks.
+        """
         shares = len(work)
-        seconds = self.per_share + work @ np.array([self.per_edge, self.per_node])
+        seconds = self.per_share + work[:, :2] @ np.array([self.per_edge, self.per_node])
         bounds = [shares * rank // ranks for rank in range(ranks + 1)]
-        sums = np.diff(np.concatenate([[0.0], np.cumsum(seconds)])[bounds])
+        columns = np.stack([seconds, work[:, 2]], axis=1)
+        sums = np.diff(
+            np.concatenate([np.zeros((1, 2)), np.cumsum(columns, axis=0)])[bounds], axis=0
+        )
+        longest, read = sums.max(axis=0)
         said = talk(self.numbers, shares, ranks)
+        asking = self.trades * (rounds("gather", ranks) + rounds("trade", ranks))
         latency, per_byte = network or self.network
-        return Cost(float(sums.max()), self.rest, said.rounds * latency + said.bytes * per_byte)
+        talking = (said.rounds + asking) * latency + (said.bytes + read) * per_byte
+        return Cost(float(longest), self.rest, talking)
 
     def seconds(self, work: np.ndarray, ranks: int, network: Network | None = None) -> float:
-        """Of the mean step. work (steps, S, 2)."""
+        """Of the mean step. work (steps, S, 3)."""
         return float(np.mean([self.step(of_step, ranks, network).seconds for of_step in work]))
 
 
@@ -179,9 +192,10 @@ def fitted(pairs: Sequence[dict[str, Any]]) -> Model:
     per_share, per_edge, per_node = _least_squares(work, shares)
     constant, of_share = _least_squares(counts, rest)
     network = Network(*_least_squares(calls, talking)) if calls else Network(0.0, 0.0)
-    return Model(
-        per_share + of_share, per_edge, per_node, constant, network, int(pairs[0]["numbers"])
-    )
+    names = [[call[0] for call in pair["steps"][0][0]["calls"]] for pair in pairs]
+    trades = max(of_pair.count("trade") for of_pair in names)
+    numbers = int(pairs[0]["numbers"])
+    return Model(per_share + of_share, per_edge, per_node, constant, network, numbers, trades)
 
 
 def _least_squares(columns: Sequence[Any], seconds: Sequence[float]) -> list[float]:

@@ -21,9 +21,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], markdown: bool)
 
 
 def of_work(work: Mapping[int, np.ndarray], markdown: bool) -> Iterator[str]:
-    """What shares have to do, by their number. work: of each, (steps, shares, 2)."""
+    """What shares have to do, by their number. work: of each, (steps, shares, 3)."""
     columns = ["shares", "edges", "nodes whose features it reads"]
-    means = {shares: of_steps.sum(axis=1).mean(axis=0) for shares, of_steps in work.items()}
+    means = {
+        shares: of_steps[:, :, :2].sum(axis=1).mean(axis=0) for shares, of_steps in work.items()
+    }
     rows = [[str(shares), *map(_count, found)] for shares, found in means.items()]
     return table(columns, rows, markdown)
 
@@ -55,7 +57,8 @@ def of_run(found: Mapping[str, Any], args: argparse.Namespace) -> Iterator[str]:
         rows = [row for row in found["predicted"] if row["scaling"] == scaling]
         if rows:
             yield f"\n{words}"
-            yield from table(_columns(rows), [_cells(row, rows[0]) for row in rows], args.markdown)
+            cells = [_cells(row, rows[0], _in_parts(rows)) for row in rows]
+            yield from table(_columns(rows), cells, args.markdown)
             yield from _limits(rows) if scaling == "strong" else ()
 
 
@@ -94,16 +97,24 @@ def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     networks = rows[0]["seconds_per_epoch"]
     return [
         *("machines", "seeds", "steps", "edges", "nodes", "MB sent"),
+        *(["cache hits"] if _in_parts(rows) else []),
         *(f"{gigabits} Gb/s" for gigabits in networks),
         *(f"speedup {gigabits}" for gigabits in networks),
     ]
 
 
-def _cells(row: Mapping[str, Any], alone: Mapping[str, Any]) -> list[str]:
+def _in_parts(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether machines read rows of each other."""
+    return any(row["hits"] is not None for row in rows)
+
+
+def _cells(row: Mapping[str, Any], alone: Mapping[str, Any], in_parts: bool) -> list[str]:
     epochs = row["seconds_per_epoch"]
+    hits = "" if row["hits"] is None else f"{row['hits']:.0%}"
     return [
         *(str(row["machines"]), f"{row['seeds']:,}", f"{row['steps_per_epoch']:.1f}"),
         *(_count(row["edges"]), _count(row["nodes"]), f"{row['bytes'] / 1e6:.2f}"),
+        *([hits] if in_parts else []),
         *(f"{seconds:.2f}" for seconds in epochs.values()),
         *(f"{alone['seconds_per_epoch'][network] / epochs[network]:.1f}" for network in epochs),
     ]

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scale_parts import Reading
 
+from gaancore.data.parts.dataset import PartedDataset, parted_at
 from gaancore.parallel import Shares
 from gaancore.tasks import task_named
 from gaancore.training.nodes.settings import NodeSettings, task_settings
@@ -22,7 +24,9 @@ def settings_of(task: str, shares: int) -> NodeSettings:
 def run_of(task: str, data: str, shares: int, folder: Path, **of_team: Any) -> Any:
     """A run that has not begun. Raises UserError if the data are not the task's."""
     what, settings = task_named(task), settings_of(task, shares)
-    dataset = what.load(data, settings)
+    dataset = parted_at(data)
+    if not isinstance(dataset, PartedDataset):
+        dataset = what.load(data, settings)
     return what.run(settings, dataset, RunFolder(folder), "cpu", 0, **of_team)
 
 
@@ -30,19 +34,37 @@ class Sampler:
     """Draws the steps of a task without fetching features.
 
     num_seeds : training nodes. batch_size: of them in a step of the task.
+    most      : ranks that the data are enough for; a store in parts has a part for each.
+    hits      : of a store in parts on several ranks, the share of others' rows that a rank had
+                kept, in what was last drawn; else None.
     """
 
+    hits: float | None = None
+
     def __init__(self, task: str, data: str) -> None:
-        self.batches = run_of(task, data, 1, Path("nothing is written")).batches
+        run = run_of(task, data, 1, Path("nothing is written"))
+        self.batches, self.parts = run.batches, run.parts
         self.num_seeds = int(self.batches.nodes.size)
         self.batch_size = int(self.batches.size)
+        self.most = self.parts.dataset.num_parts if self.parts else None
 
-    def work(self, shares: int, steps: int, first: int = 0, batch_size: int = 0) -> np.ndarray:
-        """(steps, shares, 2): edges of each share, and nodes whose features it reads, of steps
-        number `first` on; of another size if there is one.
+    def work(
+        self, shares: int, steps: int, first: int = 0, batch_size: int = 0, ranks: int = 1
+    ) -> np.ndarray:
+        """(steps, shares, 3): edges of each share, nodes whose features it reads, and bytes that
+        its rank reads of others' (all with the first of its shares), of steps number `first` on; of
+        another size if there is one.
         """
         batches = copy(self.batches)
         batches.shares, batches.size = Shares(shares), batch_size or self.batch_size
         batches.table = np.zeros(0)  # so that a batch has the rows of its nodes there, not features
-        made = (batches.step(number).batches for number in range(first, first + steps))
-        return np.array([[[batch.edges, batch.x.size] for batch in step] for step in made], float)
+        found = np.zeros((steps, shares, 3))
+        reading = Reading(self.parts, ranks) if self.parts and ranks > 1 else None
+        for number in range(steps):
+            of_shares = batches.step(first + number).batches
+            found[number, :, :2] = [[batch.edges, batch.x.size] for batch in of_shares]
+            for rank in range(ranks if reading else 0):
+                own = slice(shares * rank // ranks, shares * (rank + 1) // ranks)
+                found[number, own.start, 2] = reading.bytes(of_shares[own], rank)
+        self.hits = reading and reading.kept / max(1, reading.kept + reading.fetched)
+        return found

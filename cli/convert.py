@@ -192,6 +192,8 @@ def _numbers(shares: str) -> list[int]:
 
 
 def _report(dataset: "NodeDataset | PartedDataset", quiet: bool) -> int:
+    from gaancore.data.parts.dataset import PartedDataset
+
     sizes = [f"{dataset.nodes(split).size:,}" for split in range(3)]
     of_edges = f" and {dataset.edge_dim} of an edge" if dataset.edge_dim else ""
     labels = "labels" if dataset.multi_label else "classes"

@@ -90,7 +90,7 @@ class Reading:
         }
         return [name for name, given in choices.items() if given and self.needed]
 
-    def expect_of_store(self, where: Path) -> None:
+    def expect_of_store(self, where: Path | str) -> None:
         """Raises SettingsError if something is chosen that a store has settled."""
         made = self.features not in ("file", "learned")
         for name in (*self.chosen, *(["features"] if made else [])):

@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,10 @@ SMALL = {"gather": 80, "exchange": 40_000, "collect": 20_000}  # bytes of a call
 
 
 def work_of(shares: int) -> np.ndarray:
-    """(shares, 2): the more shares, the more nodes for an edge, as repeats make it."""
+    """(shares, 3): the more shares, the more nodes for an edge, as repeats make it."""
     rng = np.random.default_rng(shares)
     edges = 100_000 / shares * rng.uniform(0.95, 1.05, shares)
-    return np.stack([edges, edges * 0.2 * shares**0.4], axis=1)
+    return np.stack([edges, edges * 0.2 * shares**0.4, np.zeros(shares)], axis=1)
 
 
 def made_up(ranks: int, shares: int) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def test_runs_of_one_rank_alone_make_talk_cost_nothing():
 
 def test_a_step_takes_as_long_as_the_rank_with_most_to_do_worked_by_hand():
     model = Model(1.0, 0.5, 0.25, 10.0, Network(2.0, 0.125), numbers=10)
-    work = np.array([[2, 4], [4, 8], [6, 4]])  # shares of 3, 5 and 5 s; ranks have one and two
+    work = np.array([[2, 4, 0], [4, 8, 0], [6, 4, 0]])  # of 3, 5 and 5 s; ranks have one and two
     cost = model.step(work, 2)
     # 40 bytes of two shares' slices of 5 numbers, 20 of a sum, 300 of three gathers; 8 rounds
     assert (cost.shares, cost.rest, cost.talk) == (10.0, 10.0, 8 * 2.0 + 360 * 0.125)
@@ -95,7 +96,12 @@ def test_a_step_takes_as_long_as_the_rank_with_most_to_do_worked_by_hand():
     assert model.step(work, 1).seconds == 13.0 + 10.0
     wire = Network(0.0, 0.0).over(8e-9, 1.0)  # a byte a second
     assert model.step(work, 2, wire).talk == 8 * 1.0 + 360
-    assert model.seconds(np.array([work, work + 2]), 1, wire) == (23.0 + 27.5) / 2
+    more = work + np.array([2, 2, 0])
+    assert model.seconds(np.array([work, more]), 1, wire) == (23.0 + 27.5) / 2
+    in_parts = replace(model, trades=4)  # one with two gathers and a trade: three rounds more
+    read = work + np.array([[0, 0, 100], [0, 0, 300], [0, 0, 20]])  # 320 bytes by the second rank
+    assert in_parts.step(read, 2, wire).talk == (8 + 4 * 3) * 1.0 + 360 + 320
+    assert in_parts.step(work, 1, wire).talk == 0
 
 
 @pytest.mark.parametrize(

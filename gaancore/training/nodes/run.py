@@ -199,7 +199,7 @@ class ClassifierRun(Run):
         super().set_epochs(epochs)
 
 
-def _expect_fitting(s: NodeSettings, dataset: NodeDataset) -> None:
+def _expect_fitting(s: NodeSettings, dataset: NodeDataset | PartedDataset) -> None:
     """Raises SettingsError or DataError unless a run with these settings can learn these data."""
     if dataset.multi_label != s.multi_label:
         several, one = "several labels per node", "one class per node"
