@@ -20,6 +20,7 @@ def test_the_listener_is_told_and_nobody_is_needed() -> None:
 def test_what_is_told_is_shown_on_a_terminal_unless_the_command_is_quiet(
     terminal: int, quiet: int, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
+    monkeypatch.setenv("TERM", "xterm")  # rich draws nothing on a dumb one
     monkeypatch.setenv("FORCE_COLOR" if terminal else "TTY_COMPATIBLE", "1" if terminal else "0")
     with phases(bool(quiet)):
         tell("checking the graph")

@@ -62,6 +62,7 @@ class NodeRun(OpenedRun):
         """
         if nan is not None and not isinstance(data, str | Path):
             raise SettingsError("nan: the run's own data is read as in training; leave it out")
+        _ = self.classifier  # weights are read at once, and the data may take minutes
         if data is None:
             return inputs_of(self.dataset)
         if isinstance(data, NodeInputs):

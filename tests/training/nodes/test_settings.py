@@ -170,7 +170,7 @@ def test_a_config_that_cannot_be_read_is_refused_with_the_recipes_there_are(name
 
 def test_every_shipped_recipe_is_valid():
     for name in shipped_recipes():
-        with_changes(NodeSettings(), (name, read_config(name)))
+        task_settings("classes", (name, read_config(name)))
 
 
 def test_a_shipped_recipe_is_found_by_name_and_a_file_of_that_name_wins(tmp_path, monkeypatch):
