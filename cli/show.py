@@ -179,6 +179,7 @@ class JobsDisplay(_WithBar):
 @contextmanager
 def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
     """A bar for one piece of work, on a terminal; gives what is told the share that is done."""
+    console = Console()
     bar = Progress(
         TextColumn(title),
         BarColumn(bar_width=24),
@@ -186,7 +187,8 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
         TextColumn("eta"),
         TimeRemainingColumn(),
         transient=True,
-        disable=quiet or not Console().is_terminal,
+        console=console,
+        disable=quiet or not console.is_terminal,
     )
     task = bar.add_task("", total=1.0)
     with bar:
@@ -196,12 +198,14 @@ def progress_bar(title: str, quiet: bool) -> Iterator[Callable[[float], None]]:
 @contextmanager
 def phases(quiet: bool = False) -> Iterator[None]:
     """On a terminal, a bar for what is being done inside, as the program tells (see `tell`)."""
+    console = Console()
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         transient=True,
-        disable=quiet or not Console().is_terminal,
+        console=console,
+        disable=quiet or not console.is_terminal,
     )
     task = bar.add_task("", total=1.0, visible=False)
 

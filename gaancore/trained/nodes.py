@@ -70,11 +70,10 @@ class NodeRun(OpenedRun):
         if not isinstance(data, str | Path):
             return self._told(inputs_of(self._given(data)))
         nan = nan or self._nan_elsewhere
-        s = self.settings
         options: dict[str, Any] = {
-            "self_loops": s.self_loops,
-            "repeated_edges": s.repeated_edges,
-            "reading": replace(s.reading, needed=False),
+            "self_loops": self.settings.self_loops,
+            "repeated_edges": self.settings.repeated_edges,
+            "reading": replace(self.settings.reading, needed=False),
         }
         return self._told(read_inputs(data, nan=nan, **options))
 
