@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import reddit_epoch
-from threadpoolctl import threadpool_limits
 
-from gaancore.kernels.cpu import attention, linear
+from gaancore.kernels.cpu import attention
 from gaancore.nn import graph_gru
 from gaancore.system import threads
 from gaancore.training import pieces
@@ -73,16 +72,15 @@ def _no_side_by_side(num_threads: int) -> None:
     replace(graph_gru, "SideBySide", Alone)
 
 
-def _no_row_pieces(num_threads: int) -> None:
-    """One call of BLAS for a product, on BLAS's own threads."""
-    replace(threads, "limit_blas", lambda: None)
-    replace(linear, "_piece", lambda count, four_of: max(1, count))
-    threadpool_limits(num_threads, user_api="blas")
+def _no_tiles(num_threads: int) -> None:
+    import blas_products
+
+    blas_products.take_the_place_of_tiles()
 
 
 def _no_batch_pieces(num_threads: int) -> None:
     """As on a CUDA device: few large pieces, one after the other, each kernel on all threads."""
-    replace(pieces, "ROWS", pieces.ROWS_ON_CUDA)
+    replace(pieces, "ROWS", 4096)
     replace(pieces, "share_pieces", lambda work, count, device="cpu": work(0, count))
 
 
@@ -113,7 +111,7 @@ TRICKS = {
     ),
     "all-heads": Trick(_no_all_heads, "head by head over packed copies", ("metr-la",)),
     "side-by-side": Trick(_no_side_by_side, "each aggregator alone", ("metr-la",)),
-    "row-pieces": Trick(_no_row_pieces, "whole products on BLAS's threads", ("ppi", "reddit")),
+    "tiles": Trick(_no_tiles, "products by BLAS", ("ppi", "reddit", "metr-la")),
     "batch-pieces": Trick(_no_batch_pieces, "4,096 rows in turn, on all threads", ("metr-la",)),
     "prefetch": Trick(_no_prefetch, "a batch is made when it is asked for", ("reddit",)),
 }

@@ -13,7 +13,6 @@ from threading import Lock, Thread, local
 from typing import Any
 
 import numpy  # noqa: F401 (a BLAS has to be loaded before it can be limited)
-import scipy.linalg  # noqa: F401 (Numba's products use SciPy's)
 from threadpoolctl import threadpool_limits
 
 from gaancore.system.baton import Baton
@@ -52,17 +51,12 @@ def set_num_threads(count: int) -> None:
 def limit_blas() -> None:
     """Leave BLAS one thread, for the whole process, so that its workers do not spin beside ours.
 
-    Products are then cut among this pool. Commands and benchmarks call it once; a program that
-    uses the layers beside other libraries may prefer not to.
+    Our own products do not need BLAS; a baseline that is fitted does. Commands and benchmarks call
+    it once; a program that uses the layers beside other libraries may prefer not to.
     """
     global _blas_limit
     if _blas_limit is None:
         _blas_limit = threadpool_limits(1, user_api="blas")
-
-
-def blas_is_single_threaded() -> bool:
-    """Whether limit_blas was called."""
-    return _blas_limit is not None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gaancore.system import threads
+from gaancore.kernels import cpu
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 SHAPES = pytest.mark.parametrize(
@@ -23,15 +23,8 @@ def tolerance(dtype) -> dict[str, float]:
     return {"rtol": 1e-4, "atol": 1e-5} if dtype == np.float32 else {"rtol": 1e-11, "atol": 1e-12}
 
 
-@pytest.fixture(params=[False, True], ids=["BLAS's threads", "our threads"])
-def whose_threads(request, monkeypatch):
-    """Products in one piece, as in a program of its own, and in many, as in a command."""
-    monkeypatch.setattr(threads, "blas_is_single_threaded", lambda: request.param)
-
-
 @DTYPES
 @SHAPES
-@pytest.mark.usefixtures("whose_threads")
 @pytest.mark.parametrize("slope", [1.0, 0.1, 0.0])
 @pytest.mark.parametrize("more", [(), (5,), (1, 40)], ids=["x", "two parts", "three parts"])
 def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G, more, slope):
@@ -57,7 +50,6 @@ def test_linear_is_a_product_a_bias_and_a_leaky_relu(kernels, dtype, rows, F, G,
 
 
 @DTYPES
-@pytest.mark.usefixtures("whose_threads")
 @pytest.mark.parametrize("rows", [0, 1, 300])
 def test_a_part_that_needs_no_gradient_changes_no_bit_of_the_others(kernels, dtype, rows):
     parts = tuple(numbers(dtype, rows, width, seed=width) for width in (3, 40))
@@ -74,7 +66,6 @@ def test_a_part_that_needs_no_gradient_changes_no_bit_of_the_others(kernels, dty
 
 
 @DTYPES
-@pytest.mark.usefixtures("whose_threads")
 @pytest.mark.parametrize(
     "shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (1, 1, 1), (1500, 7, 3), (5, 9, 700)]
 )
@@ -233,3 +224,20 @@ def test_gru_update_of_huge_sums_opens_or_shuts_and_never_overflows(kernels):
         new, _ = kernels.gru_update_forward(-huge, zero, one, zero, zero, zero, 5 * one, 0.1)
     assert_array_equal(kept, 5 * one)
     assert_array_equal(new, one)
+
+
+@DTYPES
+@pytest.mark.parametrize("widths", [(1,), (7,), (64,), (3, 30)], ids=str)
+@pytest.mark.parametrize("G", [1, 8, 16, 37])
+def test_a_row_of_a_layer_has_the_same_bits_alone_and_in_any_company(dtype, widths, G):
+    parts, bias = tuple(numbers(dtype, 141, F) for F in widths), numbers(dtype, G)
+    weight, grad = numbers(dtype, sum(widths), G, seed=1), numbers(dtype, 141, G, seed=2)
+    out = cpu.linear_forward(parts, weight, bias, 0.1)
+    needed = (True,) * len(parts)
+    grads, _, _ = cpu.linear_backward(grad, out, parts, weight, 0.1, needed)
+    for rows in (slice(0, 1), slice(5, 7), slice(9, 140), slice(70, 76)):
+        few = tuple(part[rows] for part in parts)
+        assert_array_equal(cpu.linear_forward(few, weight, bias, 0.1), out[rows])
+        found, _, _ = cpu.linear_backward(grad[rows], out[rows], few, weight, 0.1, needed)
+        for some, all_of_them in zip(found, grads, strict=True):
+            assert_array_equal(some, all_of_them[rows])

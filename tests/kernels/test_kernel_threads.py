@@ -163,7 +163,6 @@ def test_one_two_and_four_threads_give_the_same_bits(kernels, monkeypatch, work)
     monkeypatch.setattr(
         threads, "run_ranges", lambda f, b, *a: (ranges.append(len(b) - 1), run_ranges(f, b, *a))
     )
-    monkeypatch.setattr(threads, "blas_is_single_threaded", lambda: True)
     results = {}
     with threadpool_limits(1, user_api="blas"):
         for count in (1, 2, 4):

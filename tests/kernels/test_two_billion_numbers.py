@@ -44,7 +44,6 @@ def last_rows_only(monkeypatch):
     monkeypatch.setattr(
         threads, "share_rows", lambda function, rows, work, *args: run_last(function, [rows], *args)
     )
-    monkeypatch.setattr(threads, "blas_is_single_threaded", lambda: True)  # products in pieces
     before = largest_process()
     yield
     assert largest_process() - before < 2, "a test fills what it should leave alone"

@@ -15,8 +15,8 @@ before = numba.config.CACHE_DIR
 cpu.matmul(np.ones((3, 2)), np.ones((2, 3)))
 cpu.linear_forward((np.ones((3, 2)),), np.ones((2, 2)), np.ones(2), 0.1)
 assert numba.config.CACHE_DIR == before
-from gaancore.kernels.cpu.linear import _linear_forward
-print(_linear_forward._cache.cache_path)
+from gaancore.kernels.cpu.products.linear import _forward
+print(_forward._cache.cache_path)
 """
 
 

@@ -1,4 +1,4 @@
-"""The CPU backend, in Numba and BLAS. See the contract in gaancore.kernels."""
+"""The CPU backend, in Numba. See the contract in gaancore.kernels."""
 
 from gaancore.kernels.arguments import check_if_asked
 from gaancore.kernels.cpu.attention import attention_backward, attention_forward
@@ -23,19 +23,19 @@ from gaancore.kernels.cpu.elementwise import (
     sigmoid_backward,
     sigmoid_forward,
 )
-from gaancore.kernels.cpu.linear import (
-    linear_backward,
-    linear_each_backward,
-    linear_each_forward,
-    linear_forward,
-    matmul,
-)
 from gaancore.kernels.cpu.losses import bce_with_logits, softmax_cross_entropy
 from gaancore.kernels.cpu.pools import (
     segment_max_backward,
     segment_max_forward,
     segment_mean_backward,
     segment_mean_forward,
+)
+from gaancore.kernels.cpu.products import (
+    linear_backward,
+    linear_each_backward,
+    linear_each_forward,
+    linear_forward,
+    matmul,
 )
 from gaancore.kernels.cpu.segments import (
     edge_dot,

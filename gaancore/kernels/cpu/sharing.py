@@ -46,5 +46,5 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An empty array that starts a cache line, so that its rows span as few as they can."""
     size = math.prod(shape)
     room = np.empty(size + CACHE_LINE // dtype.itemsize, dtype)
-    skip = -room.ctypes.data % CACHE_LINE // dtype.itemsize
+    skip = -room.__array_interface__["data"][0] % CACHE_LINE // dtype.itemsize
     return room[skip : skip + size].reshape(shape)

@@ -51,8 +51,8 @@ def infer(
     are in temporary files, see `room_for`.
 
     shares : what the rows of each layer are cut into, before they are cut into chunks. Each rank
-             computes a run of the chunks, and gets the others'. BLAS rounds a row of a product
-             by its place in it, so the chunks decide the last digits; who computes them does not.
+             computes a run of the chunks, and gets the others'. Attention picks its walk by the
+             edges of a chunk, so the chunks decide the last digits; who computes them does not.
     """
     with no_grad(), on_device_of(model.head.bias.data):
         if isinstance(model, FeedForward):

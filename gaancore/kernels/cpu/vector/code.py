@@ -46,6 +46,16 @@ def write(builder: Any, value: Any, pointer: Any, offset: int) -> None:
     builder.store(value, address, align=size_of(value.type.element))
 
 
+def fetch(builder: Any, pointer: Any, to_write: bool = False) -> None:
+    """Ask for the line of the cache that `pointer` is in."""
+    byte = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
+    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+    into_all_caches, of_data = 3, 1
+    options = [ir.Constant(INT32, n) for n in (int(to_write), into_all_caches, of_data)]
+    builder.call(prefetch, [builder.bitcast(pointer, byte), *options])
+
+
 def splat(builder: Any, scalar: Any, lanes: int) -> Any:
     undefined = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
     first = builder.insert_element(undefined, scalar, ir.Constant(INT32, 0))

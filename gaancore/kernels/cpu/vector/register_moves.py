@@ -20,6 +20,7 @@ from gaancore.kernels.cpu.vector.code import (
     FLAGS,
     INT32,
     WIDEST_DOT,
+    fetch,
     move,
     pieces,
     read,
@@ -107,14 +108,10 @@ def add_outer(
 @move(plain=lambda rows, i, width: None)
 def prefetch(typingctx: Any, rows: Any, i: Any, width: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        element, byte = context.get_data_type(rows.dtype), ir.IntType(8).as_pointer()
+        element = context.get_data_type(rows.dtype)
         row = row_of(context, builder, rows, values[0], values[1], width.literal_value)
-        kind = ir.FunctionType(ir.VoidType(), [byte, INT32, INT32, INT32])
-        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-        to_read, into_all_caches, of_data = (ir.Constant(INT32, n) for n in (0, 3, 1))
         for offset in range(0, width.literal_value, LINE // size_of(element)):
-            address = builder.bitcast(builder.gep(row, [ir.Constant(INT32, offset)]), byte)
-            builder.call(fetch, [address, to_read, into_all_caches, of_data])
+            fetch(builder, builder.gep(row, [ir.Constant(INT32, offset)]))
         return context.get_dummy_value()
 
     return types.void(rows, i, width), codegen
