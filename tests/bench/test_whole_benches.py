@@ -129,6 +129,13 @@ def test_what_a_trick_replaces_must_be_there():
         tricks.replace(tricks.pieces, "gone", None)
 
 
+def test_every_trick_finds_what_it_switches_off():
+    code = "import tricks\nfor trick in tricks.TRICKS.values():\n    trick.off(1)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=BENCH, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("script", ["sampler.py", "reddit_epoch.py"])
 def test_a_folder_that_is_no_store_is_refused_in_one_line(tmp_path, script):
     for folder in (tmp_path / "nowhere", tmp_path):

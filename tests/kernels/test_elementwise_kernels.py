@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gaancore.kernels import cpu
+from gaancore.kernels.cpu.products import tiles
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
 SHAPES = pytest.mark.parametrize(
@@ -224,6 +225,27 @@ def test_gru_update_of_huge_sums_opens_or_shuts_and_never_overflows(kernels):
         new, _ = kernels.gru_update_forward(-huge, zero, one, zero, zero, zero, 5 * one, 0.1)
     assert_array_equal(kept, 5 * one)
     assert_array_equal(new, one)
+
+
+@DTYPES
+def test_tiles_of_every_height_come_to_the_same_bits(dtype):
+    """Which height is taken depends on the processor."""
+    line = 64 // np.dtype(dtype).itemsize
+    a, panel = numbers(dtype, 24, 30), numbers(dtype, 30, line, seed=1)
+    bias, outs = numbers(dtype, 1, line, seed=2), []
+    for height in (1, 2, 6, 12):
+        out = numbers(dtype, 24, line, seed=3)
+        given = (a, 0, 0, 24, 30, panel, 0, bias, 0, dtype(0.1), out, 0, 0, True, True)
+        assert tiles._tiles_of_rows(height)(*given) == 24
+        sums = numbers(dtype, 24, line, seed=4)
+        rows = a.T[:24].copy()  # (24 sums of rows, and 24 columns)
+        assert tiles._tiles_of_columns(height)(rows, 0, 0, 24, out, 0, sums, 0) == 24
+        outs.append((out.tobytes(), sums.tobytes()))
+        expected = numbers(dtype, 24, line, seed=3) + a.astype(np.float64) @ panel + bias
+        assert_allclose(out, np.where(expected > 0, expected, 0.1 * expected), **tolerance(dtype))
+        by_hand = numbers(dtype, 24, line, seed=4) + rows.T.astype(np.float64) @ out
+        assert_allclose(sums, by_hand, **tolerance(dtype))
+    assert len(set(outs)) == 1
 
 
 @DTYPES

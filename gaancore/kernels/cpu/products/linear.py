@@ -14,7 +14,7 @@ from gaancore.kernels.cpu.products.panels import (
     panels_for,
     take_apart,
 )
-from gaancore.kernels.cpu.products.tiles import BLOCK, HEIGHT, add_columns_times, rows_times_panels
+from gaancore.kernels.cpu.products.tiles import BLOCK, add_columns_times, rows_times_panels
 from gaancore.kernels.cpu.sharing import CACHE_LINE, aligned
 from gaancore.system import threads
 from gaancore.system.jit import jit
@@ -159,4 +159,4 @@ def _height(rows: int) -> int:
         pieces = -(-4 * rows // 4096)
     else:
         pieces = 4 * -(-rows // 4096)
-    return max(HEIGHT, -(-rows // (HEIGHT * max(1, pieces))) * HEIGHT)
+    return max(16, -(-rows // (16 * max(1, pieces))) * 16)

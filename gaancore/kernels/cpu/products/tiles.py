@@ -10,6 +10,7 @@ a batch, and with any number of threads.
 from typing import Any
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_features
 
 from gaancore.kernels.cpu.vector.tile_moves import (
     add_along,
@@ -22,8 +23,21 @@ from gaancore.kernels.cpu.vector.tile_moves import (
 )
 from gaancore.system.jit import jit
 
-BLOCK = 66  # rows that are taken through all panels, while they are in the cache; eleven tiles
-HEIGHT = 6  # rows of a tile: with 64 bytes each, and what is added, the 16 registers of AVX2
+BLOCK = 72  # rows that are taken through all panels, while they are in the cache
+
+
+def _height() -> int:
+    """Rows of a tile. Six of 64 bytes, and what is added to them, fill the 16 registers of AVX2.
+    AVX-512 has 32 of twice the width, and needs more than six sums at once to be busy.
+    """
+    try:
+        features = get_host_cpu_features()
+    except RuntimeError:  # LLVM does not know this processor
+        return 6
+    return 12 if features.get("avx512f") else 6
+
+
+HEIGHT = _height()
 
 
 def _tiles_of_rows(rows: int) -> Any:
@@ -47,12 +61,12 @@ def _tiles_of_rows(rows: int) -> Any:
     return kernel
 
 
-_six_rows, _two_rows, _one_row = (_tiles_of_rows(rows) for rows in (HEIGHT, 2, 1))
+_most_rows, _two_rows, _one_row = (_tiles_of_rows(rows) for rows in (HEIGHT, 2, 1))
 
 
 @jit
 def _rows_times_panel(a, i, count, width, panels, base, bias, p, slope, out, o, j, add, leak):
-    r = _six_rows(a, i, 0, count, width, panels, base, bias, p, slope, out, o, j, add, leak)
+    r = _most_rows(a, i, 0, count, width, panels, base, bias, p, slope, out, o, j, add, leak)
     r = _two_rows(a, i, r, count, width, panels, base, bias, p, slope, out, o, j, add, leak)
     _one_row(a, i, r, count, width, panels, base, bias, p, slope, out, o, j, add, leak)
 
@@ -101,7 +115,7 @@ def _tiles_of_columns(columns: int) -> Any:
     return kernel
 
 
-_six_columns, _two_columns, _one_column = (_tiles_of_columns(n) for n in (HEIGHT, 2, 1))
+_most_columns, _two_columns, _one_column = (_tiles_of_columns(n) for n in (HEIGHT, 2, 1))
 
 
 @jit
@@ -113,6 +127,6 @@ def add_columns_times(a, i, count, b, sums, inner, at):
     line = sums.shape[1]
     for p in range(sums.shape[0] // max(1, inner)):
         place, j = p * inner + at, p * line
-        f = _six_columns(a, i, 0, count, b, j, sums, place)
+        f = _most_columns(a, i, 0, count, b, j, sums, place)
         f = _two_columns(a, i, f, count, b, j, sums, place)
         _one_column(a, i, f, count, b, j, sums, place)
