@@ -50,14 +50,14 @@ def _backward(
         for n in range(len(parts)):
             x, rows = parts[n][lo:hi], slice(at, at + parts[n].shape[1])
             if len(grad_parts[n]) > 0:
-                product = np.dot(part_of_grad, weight[rows].T)
                 target = grad_parts[n][lo:hi]
                 if added[n]:
-                    target += product
+                    target += np.dot(part_of_grad, weight[rows].T)
                 else:
-                    target[:] = product
+                    np.dot(part_of_grad, weight[rows].T, out=target)
             of_weight = np.dot(x.T, part_of_grad)
-            for k in range(of_weight.shape[0]):
-                for j in range(of_weight.shape[1]):
-                    sums[piece, j // line * F + at + k, j % line] = of_weight[k, j]
+            for j in range(0, of_weight.shape[1], line):
+                columns = of_weight[:, j : j + line]
+                place = j // line * F + at
+                sums[piece, place : place + len(columns), : columns.shape[1]] = columns
             at += x.shape[1]

@@ -106,7 +106,7 @@ INTEGERS = {
     "targets": (("int64",), 0, "C"),
 }
 TARGETS_OF_EACH_CLASS = (("uint8",), 0, None)
-ANY_ORDER = {"matmul"}  # BLAS takes transposed matrices
+ANY_ORDER = {"matmul"}  # cuBLAS takes transposed matrices, the CPU copies them
 
 
 def check_if_asked(namespace: dict[str, Any], names: list[str]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gaancore.data.synthetic.reddit import write_synthetic_reddit
+from gaancore.ops import linear, linear_each
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -127,6 +128,19 @@ def test_what_a_trick_replaces_must_be_there():
 
     with pytest.raises(AttributeError, match="no attribute 'gone'"):
         tricks.replace(tricks.pieces, "gone", None)
+
+
+def test_products_alone_are_those_of_every_layer():
+    sys.path.insert(0, str(BENCH))
+    import traffic_step
+
+    x, weight, bias = np.ones((5, 3)), np.ones((3, 4)), np.ones(4)
+
+    def evaluate() -> None:
+        linear(x, weight, bias)
+        linear_each(x, x, weight, weight, bias, bias, slopes=(1.0, 0.1))
+
+    assert traffic_step.products_of(evaluate) == [(5, 3, 4)] * 3
 
 
 def test_every_trick_finds_what_it_switches_off():

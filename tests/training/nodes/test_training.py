@@ -89,7 +89,7 @@ def test_no_two_steps_of_any_epoch_drop_the_same(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("model", ["gaan", "max-pool", "fnn"])
-def test_any_number_of_threads_gives_the_same_bits(tmp_path, model, monkeypatch, any_threads):
+def test_any_number_of_threads_gives_the_same_bits(tmp_path, model, any_threads):
     found, dataset = [], synthetic_ppi()
     wide = {"batch_size": 1800, "embed_dim": 32, "out_dim": 32, "hidden_dim": 200, "value_dim": 16}
     with threadpool_limits(1, user_api="blas"):

@@ -23,7 +23,7 @@ Parts = tuple[np.ndarray, ...]
 
 
 def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b for matrices, which may be transposed views."""
+    """a @ b for matrices, which may be transposed views: these are copied."""
     dtype = np.result_type(a, b)
     a, b = (np.asarray(x, dtype) for x in (a, b))
     no_bias = np.zeros(b.shape[1], dtype)
