@@ -134,10 +134,15 @@ def add_heads(r, weights, e, rows, i, heads, width):
             r[n] += weights[e, k] * rows[i, n]
 
 
+@jit
+def prefetch(rows, i, width):
+    """Of no meaning; a plain loop has nothing like it."""
+
+
 MOVES = {
     move.__name__: move
     for move in (
         register, clear, fill, load, add, add_product, larger, dot, store, subtract, divide,
-        take_larger, store_int, head_dots, add_heads,
+        take_larger, store_int, head_dots, add_heads, prefetch,
     )
 }  # fmt: skip

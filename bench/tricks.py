@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import reddit_epoch
 
-from gaancore.kernels.cpu import attention
+from gaancore.kernels.cpu import attention, attention_all_heads, attention_by_head, pools
 from gaancore.nn import graph_gru
 from gaancore.system import threads
 from gaancore.training import pieces
@@ -61,11 +61,18 @@ def _no_moves(num_threads: int) -> None:
 
 
 def _no_head_by_head(num_threads: int) -> None:
-    replace(attention, "SHORT", 1 << 40)
+    replace(attention, "all_heads_are_faster", lambda *shapes: True)
 
 
 def _no_all_heads(num_threads: int) -> None:
-    replace(attention, "SHORT", -1)
+    replace(attention, "all_heads_are_faster", lambda *shapes: False)
+
+
+def _no_fetching_ahead(num_threads: int) -> None:
+    import plain_moves
+
+    for module in (attention_all_heads, attention_by_head, pools):
+        replace(module, "prefetch", plain_moves.prefetch)
 
 
 def _no_side_by_side(num_threads: int) -> None:
@@ -110,6 +117,12 @@ TRICKS = {
         _no_head_by_head, "all heads of an edge at once", ("ppi", "attention", "attention-large")
     ),
     "all-heads": Trick(_no_all_heads, "head by head over packed copies", ("metr-la",)),
+    "fetching-ahead": Trick(
+        _no_fetching_ahead,
+        "a row is fetched when it is read",
+        ("ppi", "metr-la", "attention", "attention-large"),
+        compiled=True,
+    ),
     "side-by-side": Trick(_no_side_by_side, "each aggregator alone", ("metr-la",)),
     "tiles": Trick(_no_tiles, "products by BLAS", ("ppi", "reddit", "metr-la")),
     "batch-pieces": Trick(_no_batch_pieces, "4,096 rows in turn, on all threads", ("metr-la",)),

@@ -5,7 +5,7 @@ import pytest
 
 from gaancore.graph import Block
 from gaancore.kernels import cpu
-from gaancore.kernels.cpu.attention import SHORT
+from gaancore.kernels.cpu.attention import SHORT, all_heads_are_faster
 from gaancore.kernels.cpu.attention_all_heads import AllHeads
 from gaancore.kernels.cpu.attention_by_head import ByHead
 
@@ -22,6 +22,14 @@ def test_short_rows_take_all_heads_at_once_unless_weights_are_dropped(degree, ra
     links = (block.indptr, block.indices)
     _, saved = cpu.attention_forward(queries, queries, values, *links, 1.0, rate, 7)
     assert type(saved) is kind
+
+
+@pytest.mark.parametrize(("num_src", "expected"), [(1 << 20, False), ((1 << 20) + 1, True)])
+def test_rows_that_fit_no_cache_take_all_heads_at_once_however_long(num_src, expected):
+    """3 + 5 numbers of 4 bytes a source and head: 2^20 sources are 32 MB, whatever K is."""
+    queries = np.empty((1, 2, 3), np.float32)
+    keys, values = (np.empty((num_src, 2, width), np.float32) for width in (3, 5))
+    assert all_heads_are_faster(queries, keys, values, np.arange(99)) is expected
 
 
 @pytest.mark.parametrize("degree", [SHORT, SHORT + 1])

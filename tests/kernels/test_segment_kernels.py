@@ -149,12 +149,12 @@ def test_max_its_winners_and_its_gradient_are_loops_over_edges(kernels, dtype, F
     assert_close(back, reference.maximum_gradient(grad, expected_winners, BLOCK), dtype)
 
 
-@pytest.mark.parametrize("short", [0, 10**6], ids=["by head", "all heads"])
+@pytest.mark.parametrize("at_once", [False, True], ids=["by head", "all heads"])
 @ATTENTION_WIDTHS
 def test_attention_and_its_gradients_are_softmax_and_sum_by_the_chain_rule(
-    kernels, monkeypatch, dtype, K, A, D, short
+    kernels, monkeypatch, dtype, K, A, D, at_once
 ):
-    monkeypatch.setattr(cpu_attend, "SHORT", short)
+    monkeypatch.setattr(cpu_attend, "all_heads_are_faster", lambda *_: at_once)
     for block in (BLOCK, SPARSE_BLOCK, TALL_BLOCK):
         queries, keys = numbers(dtype, block.num_dst, K, A), numbers(dtype, block.num_src, K, A)
         values, grad = numbers(dtype, block.num_src, K, D), numbers(dtype, block.num_dst, K, D)

@@ -1,8 +1,9 @@
 """Attention on the CPU: which of two walks over the edges takes it.
 
 attention_by_head.py goes head by head over packed copies. attention_all_heads.py takes all heads
-of an edge at once. With 8 edges a row the second needs a half to a third of the time; with 24 edges
-a row and 32 numbers a head the first is faster.
+of an edge at once. With 8 edges a row the second needs a half to a third of the time. With 24 edges
+a row and 32 numbers a head the first is faster, until one head's keys and values are found in no
+cache either: then a row is fetched for all heads at once (measured up to 10^7 edges).
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from gaancore.kernels.cpu import attention_all_heads as all_heads
 from gaancore.kernels.cpu import attention_by_head as by_head
 
 SHORT = 16  # edges a row, on average, up to which all heads of an edge are taken at once
+CACHED = 32 << 20  # bytes of one head's keys and values, above which they are taken so, too
 
 Saved = all_heads.AllHeads | by_head.ByHead
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -20,9 +22,17 @@ def attention_forward(
     queries: np.ndarray, keys: np.ndarray, values: np.ndarray, indptr: np.ndarray,
     indices: np.ndarray, scale: float, rate: float, seed: int,
 ) -> tuple[np.ndarray, Saved]:  # fmt: skip
-    if rate == 0 and indices.size <= SHORT * queries.shape[0]:
+    if rate == 0 and all_heads_are_faster(queries, keys, values, indices):
         return all_heads.forward(queries, keys, values, indptr, indices, scale)
     return by_head.forward(queries, keys, values, indptr, indices, scale, rate, seed)
+
+
+def all_heads_are_faster(
+    queries: np.ndarray, keys: np.ndarray, values: np.ndarray, indices: np.ndarray
+) -> bool:
+    """From shapes alone: on every machine the same walk, and so the same bits."""
+    one_head = (keys.nbytes + values.nbytes) // max(1, keys.shape[1])
+    return indices.size <= SHORT * queries.shape[0] or one_head > CACHED
 
 
 def attention_backward(

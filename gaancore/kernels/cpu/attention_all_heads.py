@@ -1,9 +1,10 @@
-"""Attention with all heads of an edge at once, for rows that are few and at home in the cache.
+"""Attention with all heads of an edge at once, for rows that are all in the cache, or none of them.
 
 Where the rows that a destination gathers are in the L2 cache anyway, the walk of
 attention_by_head.py gains nothing and pays for its many short loops: at 8 edges a row, the
-processor mispredicts a branch for every head. Here a row of K heads stays in registers while its
-edges pass. Weights are never dropped here.
+processor mispredicts a branch for every head. Where not even one head's rows are in a cache, it
+waits for memory once a head. Here a row of K heads stays in registers while its edges pass, and the
+rows of edges to come are fetched meanwhile. Weights are never dropped here.
 
 The softmax is that of segments.py, written into the loops over scores and values: as a loop of its
 own between them it made the forward pass a tenth slower (measured).
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gaancore.kernels.cpu.segments import CHUNK
-from gaancore.kernels.cpu.sharing import by_edges, edges_of, node_rows
+from gaancore.kernels.cpu.sharing import by_edges, edges_of, node_rows, soon
 from gaancore.kernels.cpu.vector.code import FAST
 from gaancore.kernels.cpu.vector.head_moves import add_heads, head_dots
 from gaancore.kernels.cpu.vector.math import exp_nonpositive
@@ -34,6 +35,7 @@ from gaancore.kernels.cpu.vector.moves import (
     store,
     subtract,
 )
+from gaancore.kernels.cpu.vector.register_moves import prefetch
 from gaancore.system.jit import jit
 
 Results = tuple[np.ndarray, "AllHeads"]
@@ -95,6 +97,7 @@ def _forward(K: int, A: int, D: int) -> Any:
                 load(x, q, i, key_width)
                 fill(top, limits.min, K)  # not -inf: -inf less it is -inf, and no NaN
                 for e in edges_of(indptr, i):
+                    prefetch(keys, soon(indices, e), key_width)
                     head_dots(weights, e, scale, x, keys, indices[e], K, A)
                     larger(top, weights, e, K)
                 for e in edges_of(indptr, i):
@@ -108,6 +111,7 @@ def _forward(K: int, A: int, D: int) -> Any:
                 clear(total, value_width)
                 for e in edges_of(indptr, i):
                     divide(weights, weights, e, norm, K)
+                    prefetch(values, soon(indices, e), value_width)
                     add_heads(total, weights, e, values, indices[e], K, D)
                 store(y, i, one, total, value_width)
 
@@ -130,6 +134,7 @@ def _backward_rows(K: int, A: int, D: int) -> Any:
             load(g, grad, i, value_width)
             clear(mean, K)
             for e in edges_of(indptr, i):
+                prefetch(values, soon(indices, e), value_width)
                 head_dots(grad_scores, e, one, g, values, indices[e], K, D)
                 add_product(mean, weights, grad_scores, e, K)
             for e in edges_of(indptr, i):
@@ -138,6 +143,7 @@ def _backward_rows(K: int, A: int, D: int) -> Any:
                 flat[n] *= flat_weights[n]
             clear(total, key_width)
             for e in edges_of(indptr, i):
+                prefetch(keys, soon(indices, e), key_width)
                 add_heads(total, grad_scores, e, keys, indices[e], K, A)
             store(grad_q, i, scale, total, key_width)
 
@@ -160,7 +166,11 @@ def _backward_columns(K: int, A: int, D: int) -> Any:
             clear(of_key, key_width)
             clear(of_value, value_width)
             for p in edges_of(t_indptr, j):
-                e = np.uintp(t_edge_ids[p])
+                e, row, edge = np.uintp(t_edge_ids[p]), soon(t_indices, p), soon(t_edge_ids, p)
+                prefetch(q, row, key_width)
+                prefetch(grad, row, value_width)
+                prefetch(grad_scores, edge, K)
+                prefetch(weights, edge, K)
                 add_heads(of_key, grad_scores, e, q, t_indices[p], K, A)
                 add_heads(of_value, weights, e, grad, t_indices[p], K, D)
             store(grad_k, j, scale, of_key, key_width)

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gaancore.kernels import dropout_constants
-from gaancore.kernels.cpu.sharing import aligned, by_edges, edges_of, head_rows
+from gaancore.kernels.cpu.sharing import aligned, by_edges, edges_of, head_rows, soon
 from gaancore.kernels.cpu.vector.code import FAST
 from gaancore.kernels.cpu.vector.math import exp_nonpositive, random_word
 from gaancore.kernels.cpu.vector.moves import add, clear, dot, load, register, store
+from gaancore.kernels.cpu.vector.register_moves import prefetch
 from gaancore.system import threads
 from gaancore.system.jit import jit
 
@@ -183,6 +184,10 @@ def _backward_columns(key_width: int, value_width: int) -> Any:
                 clear(total_k, key_width)
                 for p in edges_of(t_indptr, j):
                     i, e = np.uintp(t_indices[p]), np.uintp(t_edge_ids[p])
+                    prefetch(gh, first + soon(t_indices, p), value_width)
+                    prefetch(qh, first + soon(t_indices, p), key_width)
+                    prefetch(exps, k * exps.shape[1] + soon(t_edge_ids, p), 1)
+                    prefetch(grad_scores, k * exps.shape[1] + soon(t_edge_ids, p), 1)
                     factor = one
                     if threshold > 0:
                         kept = random_word(key, np.int64(e) * K + k) >= threshold

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gaancore.kernels.cpu.sharing import CACHE_LINE, aligned, by_edges, edges_of
+from gaancore.kernels.cpu.sharing import CACHE_LINE, aligned, by_edges, edges_of, soon
 from gaancore.kernels.cpu.vector.moves import (
     add,
     clear,
@@ -20,6 +20,7 @@ from gaancore.kernels.cpu.vector.moves import (
     store_int,
     take_larger,
 )
+from gaancore.kernels.cpu.vector.register_moves import prefetch
 from gaancore.system import threads
 from gaancore.system.jit import jit
 
@@ -125,6 +126,7 @@ def _max_forward(width: int) -> Any:
                     load(r, values, np.int64(indices[first]) * strips + s, width)
                     fill(w, indices[first], width)
                     for e in range(first + 1, last):
+                        prefetch(values, np.int64(soon(indices, e)) * strips + s, width)
                         j = indices[e]
                         take_larger(r, w, values, np.int64(j) * strips + s, j, width)
                 store(out, i * strips + s, one, r, width)

@@ -10,6 +10,7 @@ from gaancore.system import threads
 from gaancore.system.jit import jit
 
 CACHE_LINE = 64  # bytes
+AHEAD = np.uintp(8)  # edges
 
 
 def by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: Any) -> None:
@@ -28,6 +29,12 @@ def by_edges(kernel: Callable[..., Any], indptr: np.ndarray, work: int, *args: A
 def edges_of(indptr, i):
     """Unsigned, so that LLVM need not ask whether an index is counted from the end."""
     return range(np.uintp(indptr[i]), np.uintp(indptr[i + 1]))
+
+
+@jit(inline="always")
+def soon(indices, e):
+    """The entry of `indices` a few edges behind e, whose row is fetched while e is worked on."""
+    return indices[min(np.uintp(e) + AHEAD, np.uintp(indices.size) - np.uintp(1))]
 
 
 def head_rows(x: np.ndarray) -> np.ndarray:
