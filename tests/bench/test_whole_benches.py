@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gaancore.data import open_store
 from gaancore.data.synthetic.reddit import write_synthetic_reddit
 from gaancore.ops import linear, linear_each
 
@@ -62,6 +63,40 @@ def test_aggregators_are_timed_with_features_of_edges_and_without(tmp_path):
     rows = figures("edge_features.py", *options, folder=tmp_path)
     assert [row["aggregator"] for row in rows] == ["gaan", "max-pool"]
     assert all(row[kind]["median"] > 0 for row in rows for kind in ("with", "without"))
+
+
+def test_growth_is_measured_by_threads_and_by_the_arcs_of_a_store(store, tmp_path):
+    options = ["--axes", "threads", "--most", "1e4", "--stores", store, "--plot"]
+    picture = tmp_path / "growth.png"
+    one, two, draw = figures("growth.py", *options, picture, folder=tmp_path, threads="2")
+    assert [(row["work"], row["threads"], row["arcs"]) for row in (one, two)] == [
+        ("attention", 1, 10_000),
+        ("attention", 2, 10_000),
+    ]
+    for row in (one, two):
+        assert min(row[name] for name in ("forward", "gather", "fetching", "megabytes")) > 0
+    assert draw["arcs"] == open_store(store).num_edges
+    assert draw["seconds"] > 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_exponent_of_growth_is_the_slope_in_logarithms():
+    sys.path.insert(0, str(BENCH))
+    import growth
+
+    rows = [{"axis": "heads", "heads": n, "seconds": 3 * n**1.5} for n in (1, 2, 8)]
+    assert growth.exponent(rows, "seconds") == pytest.approx(1.5)
+    assert np.isnan(growth.exponent(rows[:1], "seconds"))
+
+
+def test_points_that_need_more_than_the_memory_are_known_by_their_megabytes():
+    """Six arrays of float32 for each kind of row, keys and values, and what each arc has."""
+    sys.path.insert(0, str(BENCH))
+    import growth
+
+    (point,) = [p for p in growth.points(["arcs"], [], 10**8, 2) if p.arcs == 10**8]
+    nodes, arcs = 10**8 // 28, 10**8
+    assert point.megabytes == (nodes * 8 * (24 + 32) * 6 * 4 + arcs * (24 + 8 * 12)) / 1e6
 
 
 @pytest.mark.slow
