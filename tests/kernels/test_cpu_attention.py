@@ -26,9 +26,16 @@ def test_short_rows_take_all_heads_at_once_unless_weights_are_dropped(degree, ra
 
 @pytest.mark.parametrize(("num_src", "expected"), [(1 << 20, False), ((1 << 20) + 1, True)])
 def test_rows_that_fit_no_cache_take_all_heads_at_once_however_long(num_src, expected):
-    """3 + 5 numbers of 4 bytes a source and head: 2^20 sources are 32 MB, whatever K is."""
+    """3 + 5 numbers of 4 bytes a source and head: 2^20 sources are 2^25 bytes, whatever K is."""
     queries = np.empty((1, 2, 3), np.float32)
     keys, values = (np.empty((num_src, 2, width), np.float32) for width in (3, 5))
+    assert all_heads_are_faster(queries, keys, values, np.arange(99)) is expected
+
+
+@pytest.mark.parametrize(("width", "expected"), [(32, True), (33, False)])
+def test_past_the_caches_only_narrow_heads_are_taken_at_once(width, expected):
+    queries, keys = np.empty((1, 2, 32), np.float32), np.empty((1 << 20, 2, 32), np.float32)
+    values = np.empty((1 << 20, 2, width), np.float32)
     assert all_heads_are_faster(queries, keys, values, np.arange(99)) is expected
 
 
