@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+DECADE = 10
 NAMES = {"width": "width of keys and values", "store": "arcs of a store"}
 
 
@@ -31,11 +32,18 @@ def plot(rows: Sequence[Mapping[str, Any]], place: Any, file: Path) -> None:
         above.plot(x, [top * (n / x[0]) ** sign for n in x], "k:", label="linear")
         for panel in (above, below):
             panel.set(xscale="log", yscale="log")
+            least, most = panel.get_ylim()
+            if most < DECADE * least:  # noise should look like noise
+                middle = (least * most) ** 0.5
+                panel.set_ylim(middle / DECADE**0.5, middle * DECADE**0.5)
+        if axis in ("heads", "width", "threads"):
+            below.set_xticks(x, [f"{n:g}" for n in x])
+            below.minorticks_off()
         above.set_title(work)
         below.set_xlabel(NAMES.get(axis, axis))
         above.legend(fontsize="x-small")
     panels[0][0].set_ylabel("seconds")
     panels[1][0].set_ylabel("MB")
     figure.tight_layout()
-    figure.savefig(file, dpi=120)
+    figure.savefig(file)
     pyplot.close(figure)
