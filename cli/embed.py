@@ -23,6 +23,7 @@ from .show import phases
 if TYPE_CHECKING:
     from gaancore.choices import Nan
     from gaancore.data.nodes.inputs import NodeInputs
+    from gaancore.data.parts.dataset import PartedDataset
 
 
 @click.command()
@@ -57,19 +58,23 @@ def embed(
         target = Path(team.from_first(lambda: str(out_file(out))))
         opened = open_classifier(run, options["device"], team)
         with scratch_in(target.parent) as scratch, phases(not team.first):
-            inputs = opened.inputs(data, nan=nan)
-            found = opened.embed(inputs, layer=layer)
+            asked = opened.asked(data, nan=nan)
+            found = opened.embed(asked, layer=layer)
         if team.first:
-            _write(target, inputs, found, escape_formulas, told_of_scratch(scratch))
+            _write(target, asked, found, escape_formulas, told_of_scratch(scratch))
     return 0
 
 
 def _write(
-    target: Path, inputs: "NodeInputs", found: np.ndarray, escape: bool, notes: list[str]
+    target: Path,
+    asked: "NodeInputs | PartedDataset",
+    found: np.ndarray,
+    escape: bool,
+    notes: list[str],
 ) -> None:
-    rows = ([*names, *row] for names, row in number_rows([inputs.node_ids], found))
+    rows = ([*names, *row] for names, row in number_rows([asked.node_ids], found))
     header = ["node_id", *(f"h{d}" for d in range(found.shape[1]))]
-    arrays = {"node_ids": inputs.node_ids, "embeddings": found}
+    arrays = {"node_ids": asked.node_ids, "embeddings": found}
     notes = write_result(target, arrays, header, rows, escape=escape) + notes
     size = f"{len(found):,} nodes, {found.shape[1]:,} numbers each"
-    say_written(target, size, [*inputs.notes, *notes])
+    say_written(target, size, [*asked.notes, *notes])

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gaancore import choices
 from gaancore.choices import Nan
 from gaancore.data.nodes.checks import check_split
-from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, VALIDATION, NodeDataset
+from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, NodeDataset
 from gaancore.data.nodes.features.far import far_from_training
 from gaancore.data.nodes.inputs import NodeInputs, match_categories
 from gaancore.data.nodes.layouts.find import read_layout
@@ -18,16 +17,17 @@ from gaancore.data.nodes.make import make_dataset
 from gaancore.data.nodes.missing import fill_missing
 from gaancore.data.nodes.split import has_label
 from gaancore.data.nodes.store.reader import is_store, open_store
-from gaancore.errors import DataError
+from gaancore.errors import DataError, SettingsError
 from gaancore.parallel import ALONE, Team
 from gaancore.system.paths import user_path
+from gaancore.trained.opened import Scored
+from gaancore.trained.own import SPLITS
 from gaancore.trained.scores import scores_of
 from gaancore.training.nodes.metrics import class_counts
 from gaancore.training.nodes.predict import Classifier
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.same_data import joined_by_position
 
-SPLITS = dict(zip(choices.SPLITS, (TRAIN, VALIDATION, TEST), strict=True))
 ALL = "all"  # the name of the labelled nodes of a graph without a split
 
 
@@ -171,6 +171,30 @@ class NewGraph:
         place |= {name: len(known) + at for at, name in enumerate(self.unseen)}
         self.place = np.array([place.get(name, -1) for name in here])
         self.notes = self._notes(have)
+
+    def scored(
+        self,
+        parts: Sequence[str] | None,
+        settings: NodeSettings,
+        prefetch: int,
+        *,
+        per_class: bool,
+    ) -> Scored:
+        """The scores of some parts, by default of all. Raises SettingsError for a part without a
+        labelled node.
+        """
+        for part in parts or ():
+            if part not in self.parts:
+                has = ", ".join(self.parts)
+                raise SettingsError(
+                    f"splits: {self._where} has no {part} nodes with a label; it has {has}"
+                )
+        found = Scored(
+            (part, self.scores(part, settings, prefetch, per_class=per_class))
+            for part in (self.parts if parts is None else parts)
+        )
+        found.notes, found.kind = self.notes, self.dataset.kind
+        return found
 
     def scores(
         self, part: str, settings: NodeSettings, prefetch: int, *, per_class: bool

@@ -12,20 +12,23 @@ import numpy as np
 from gaancore.choices import Nan
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
+from gaancore.data.parts.dataset import PartedDataset, parted_at
 from gaancore.errors import DataError, SettingsError, expect_choice
-from gaancore.trained.elsewhere import SPLITS, NewGraph, labelled_nodes, told_of_features
+from gaancore.trained.elsewhere import NewGraph, labelled_nodes, told_of_features
 from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
+from gaancore.trained.own import SPLITS, scored_on_own
 from gaancore.trained.predictions import Predictions, predictions_of
-from gaancore.trained.scores import scores_of
 from gaancore.training.choices import with_changes
 from gaancore.training.nodes import words
 from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
 from gaancore.training.nodes.heads.of_test import look_at_heads
+from gaancore.training.nodes.parted.scorer import PartedScorer
 from gaancore.training.nodes.predict import Classifier, load_classifier
+from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.prefetch import made_ahead
-from gaancore.training.same_data import data_differences
+from gaancore.training.same_data import data_differences, expect_same_data
 
-Data = str | Path | NodeDataset | NodeInputs | None  # None: the run's own
+Data = str | Path | NodeDataset | NodeInputs | PartedDataset | None  # None: the run's own
 
 
 class NodeRun(OpenedRun):
@@ -54,8 +57,15 @@ class NodeRun(OpenedRun):
         """The best weights. Raises DataError if there are none yet."""
         return load_classifier(self.folder, self.settings, self.facts, self.device)
 
+    def asked(self, data: Data = None, *, nan: Nan | None = None) -> NodeInputs | PartedDataset:
+        """The graph that the run is asked about, as `inputs`; or the run's own data where these, or
+        `data`, are a store in parts. Raises SettingsError for parts of other data.
+        """
+        parted = self._in_parts(data)
+        return self.inputs(data, nan=nan) if parted is None else parted
+
     def inputs(self, data: Data = None, *, nan: Nan | None = None) -> NodeInputs:
-        """The graph that the run is asked about.
+        """The graph that the run is asked about, whole.
 
         nan : what to do with features that are NaN, of a path: refuse them (`error`) or take them
               as `zero`; by default `zero` if it was so in training.
@@ -76,6 +86,13 @@ class NodeRun(OpenedRun):
             "reading": replace(self.settings.reading, needed=False),
         }
         return self._told(read_inputs(data, nan=nan, **options))
+
+    def _in_parts(self, data: Any) -> PartedDataset | None:
+        found = parted_at(self.facts["path"] if data is None else data)
+        if not isinstance(found, PartedDataset):
+            return None
+        expect_same_data(self.path, self.facts, found.facts())
+        return found
 
     @property
     def _nan_elsewhere(self) -> Nan:
@@ -99,9 +116,9 @@ class NodeRun(OpenedRun):
         threshold : of several labels, take those that are more likely than this; by default 1/2.
         Raises SettingsError for a number or a threshold that makes no sense here.
         """
-        inputs = self.inputs(data, nan=nan)
-        self._expect_same(self.classifier.model, inputs.facts)
-        return predictions_of(self.classifier, inputs, top_k, threshold, self.team)
+        asked = self.asked(data, nan=nan)
+        self._expect_same(self.classifier.model, asked.facts)
+        return predictions_of(self.classifier, asked, top_k, threshold, self.team)
 
     def predict(self, data: Data = None) -> np.ndarray:
         """(N,) the most likely class of each node, by name; with several labels (N, C) bool."""
@@ -117,9 +134,9 @@ class NodeRun(OpenedRun):
         """(N, width) what a hidden layer puts out, from 1; by default the last, which the head
         reads. Raises SettingsError if there is no such layer.
         """
-        inputs = self.inputs(data, nan=nan)
-        self._expect_same(self.classifier.model, inputs.facts)
-        return self.classifier.embeddings(inputs, layer, self.team)
+        asked = self.asked(data, nan=nan)
+        self._expect_same(self.classifier.model, asked.facts)
+        return self.classifier.embeddings(asked, layer, self.team)
 
     def gates(
         self, data: Data = None, *, nodes: Sequence[Any] | None = None, layer: int | None = None
@@ -178,6 +195,9 @@ class NodeRun(OpenedRun):
         """
         for split in splits or ():
             expect_choice("splits", split, tuple(SPLITS))
+        if (parted := self._in_parts(data)) is not None:
+            parts = splits or DEFAULT_SPLITS
+            return self._on_own(parted, parts, eval_fanouts, per_class, prefetch)
         asked = (eval_fanouts, per_class, made_ahead(prefetch, self.device))
         own, differ = (self.dataset, []) if data is None else self._compared(data)
         if own is None:
@@ -222,54 +242,34 @@ class NodeRun(OpenedRun):
         facts: Any = self.facts
         known = facts.get("class_names") or map(str, range(facts["num_classes"]))
         graph = NewGraph(self.classifier, labelled, tuple(known), self.team)
-        parts = list(labelled.parts) if splits is None else splits
-        for part in parts:
-            if part not in labelled.parts:
-                has = ", ".join(labelled.parts)
-                raise SettingsError(
-                    f"splits: {where} has no {part} nodes with a label; it has {has}"
-                )
-        scores = Scored(
-            (part, graph.scores(part, settings, prefetch, per_class=per_class)) for part in parts
-        )
+        scores = graph.scored(splits, settings, prefetch, per_class=per_class)
         told = (
             f"{where}: not the data that the run was trained on ({'; '.join(differ)}): scored as a "
             "new graph, which every node sees whole"
         )
-        scores.notes = (told, *inputs.notes, *graph.notes)
-        scores.kind = labelled.dataset.kind
+        scores.notes = (told, *inputs.notes, *scores.notes)
         return scores
 
     def _on_own(
         self,
-        dataset: NodeDataset,
+        dataset: NodeDataset | PartedDataset,
         splits: Sequence[str],
         eval_fanouts: Any,
         per_class: bool,
-        prefetch: int,
+        prefetch: int | None,
     ) -> Scored:
         if empty := [split for split in splits if not dataset.nodes(SPLITS[split]).size]:
             raise SettingsError(f"splits: the run's data have no {empty[0]} nodes")
         settings = self.settings
         if eval_fanouts is not None:
             settings = with_changes(settings, ("eval_fanouts", {"eval_fanouts": eval_fanouts}))
-        classifier = self.classifier
-        self._expect_same(classifier.model, dataset.facts)
-        scorer = classifier.scorer(dataset, settings, prefetch, self.team)
-        names = dataset.class_names or range(dataset.num_classes)
-        found = Scored()
-        for split in splits:
-            logits = scorer.logits(classifier.model, SPLITS[split])
-            labels = dataset.labels[dataset.nodes(SPLITS[split])]
-            probabilities = classifier.probabilities(logits)
-            found[split] = scores_of(logits, probabilities, labels, names, per_class=per_class)
-        for split in splits:
-            if split != "train":  # the guesses know these labels
-                guesses = scorer.baselines(SPLITS[split])
-                scores = guesses.scores.items()
-                found.update({f"{guess} on {split}": score for guess, score in scores})
-                found.notes += tuple(note for note in guesses.notes if note not in found.notes)
-        return found
+        self._expect_same(self.classifier.model, dataset.facts)
+        scorer: Scorer | PartedScorer
+        if isinstance(dataset, PartedDataset):
+            scorer = self.classifier.scorer_of_parts(dataset, settings, prefetch, self.team)
+        else:
+            scorer = self.classifier.scorer(dataset, settings, prefetch or 0, self.team)
+        return scored_on_own(self.classifier, scorer, splits, per_class=per_class)
 
     def plot(
         self,

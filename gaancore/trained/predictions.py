@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from gaancore.data.nodes.inputs import NodeInputs
+from gaancore.data.parts.dataset import PartedDataset
 from gaancore.errors import SettingsError
 from gaancore.parallel import ALONE, Team
 from gaancore.training.nodes.predict import Classifier, by_rows
@@ -60,7 +61,7 @@ def expect_choosable(
 
 def predictions_of(
     classifier: Classifier,
-    inputs: NodeInputs,
+    inputs: NodeInputs | PartedDataset,
     top_k: int | None,
     threshold: float | None,
     team: Team = ALONE,

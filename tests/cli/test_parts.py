@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from mpi_runs import NEEDS_MPI, ended, start_ranks
-from small_run import contents, small_options
+from small_run import contents, small_options, write_small_npz
 
 from gaancore.data.nodes.store.writer import StoreWriter
 
@@ -32,7 +32,7 @@ def test_files_are_cut_as_their_store_is(gaancore, data, parts, tmp_path):
     assert outcome.lines[1].startswith("3 parts of 40 to 40 nodes; ")
     assert outcome.lines[1].endswith("% of the arcs lead from one part to another")
     files = sorted(path.relative_to(parts) for path in parts.rglob("*.npy"))
-    assert len(files) == 2 + 3 * 5
+    assert len(files) == 3 + 3 * 5
     for name in files:
         assert (tmp_path / "again" / name).read_bytes() == (parts / name).read_bytes()
     assert not [*tmp_path.glob("*.part")]
@@ -70,10 +70,56 @@ def test_a_run_on_parts_is_that_on_the_whole_and_can_be_asked_there(
     assert "the guesses beside the score are left out" in outcome.out
     assert gaancore("train", *OPTIONS, "--data=whole", "--out=b").code == 0
     assert weights(tmp_path / "a") == weights(tmp_path / "b")
-    for command in (["evaluate", "a"], ["predict", "a"], ["evaluate", "a", "--data", "parts"]):
-        assert "a store in parts, which train, info and check read" in refused(*command)
-    scores = [gaancore("evaluate", run, "--data", "whole").lines[-5:] for run in "ab"]
-    assert scores[0] == scores[1]
+    for command in (["explain", "a"], ["report", "a"], ["explain", "b", "--data", "parts"]):
+        assert "a store in parts, which train, predict, embed, evaluate, " in refused(*command)
+
+
+ASKED = (
+    ["predict", "RUN", "--out", "OUT.csv"],
+    ["predict", "RUN", "--top-k", "2", "--out", "OUT.npz"],
+    ["embed", "RUN", "--layer", "1", "--out", "OUT-first.csv"],
+    ["embed", "RUN", "--out", "OUT-last.csv"],
+)
+
+
+@pytest.mark.parametrize("model", [[], ["--model=fnn"]], ids=["gaan", "fnn"])
+def test_what_is_asked_on_parts_is_what_the_whole_says_under_the_files_own_ids(
+    gaancore, parts, tmp_path, model
+):
+    options = [option for option in OPTIONS if not (model and option.startswith("--model"))]
+    assert gaancore("train", *options, *model, "--data=parts", "--out=run").code == 0
+    for command in ASKED:
+        for out, data in (("x", []), ("y", ["--data", "whole"]), ("z", ["--data", "parts"])):
+            words = [word.replace("RUN", "run").replace("OUT", out) for word in command]
+            assert gaancore(*words, *data).code == 0
+    for name in (".csv", ".npz", "-first.csv", "-last.csv"):
+        here, whole, named = ((tmp_path / f"{out}{name}").read_bytes() for out in "xyz")
+        assert here == whole == named, name
+    ids = [line.split(",")[0] for line in (tmp_path / "x.csv").read_text("utf-8").splitlines()[1:]]
+    assert sorted(map(int, ids)) == [*range(120)]
+    assert ids != sorted(ids, key=int)  # the store has an order of its own
+
+
+@pytest.mark.parametrize("drawn", [[], ["--eval-fanouts", "3,2"]], ids=["whole", "drawn"])
+def test_scores_on_parts_are_those_on_the_whole_without_the_guesses(gaancore, parts, drawn):
+    assert gaancore("train", *OPTIONS, "--data=parts", "--out=run").code == 0
+    asked = ["evaluate", "run", "--split=train", "--split=test", "--per-class", "--json", *drawn]
+    here, whole = (json.loads(gaancore(*asked, *d).out) for d in ([], ["--data=whole"]))
+    assert here["train"] == whole["train"]
+    assert here["test"] == whole["test"]
+    assert {*here} == {"run", "data", "train", "test"}
+    assert "the guesses beside the score are left out" in gaancore(*asked).err
+
+
+def test_parts_of_other_data_are_not_asked(gaancore, refused, parts, tmp_path):
+    other = write_small_npz(tmp_path / "other.npz", x=np.ones((120, 6), np.float32))
+    assert gaancore("convert", other, "others", "--parts", "2").code == 0
+    assert gaancore("train", *OPTIONS, "--data=parts", "--out=run").code == 0
+    for command in (["predict", "run"], ["embed", "run"], ["evaluate", "run"]):
+        assert "the data has changed since the run began" in refused(*command, "--data=others")
+    assert refused("evaluate", "run", "--prefetch=2", "--eval-fanouts=3,2").startswith(
+        "--prefetch: batches of a store in parts are made by all processes together"
+    )
 
 
 def test_a_run_goes_on_from_parts_to_the_whole_and_back(gaancore, parts, tmp_path):
@@ -152,6 +198,12 @@ def test_processes_that_have_their_own_parts_alone_train_to_the_same_bits(
     assert "3 processes read 3 parts, and each keeps the rows of 10.0% of the nodes" in out
     assert re.search(r"val F1 0\.\d{4}  cache hits \d+%", out)
     assert weights(tmp_path / "run") == weights(tmp_path / "alone")
+    asked = ["predict", "run", "--out=ours.csv"]
+    groups = [(1, [*asked, f"--data=disk{rank}/parts"]) for rank in range(3)]
+    code, _, errors = ended(start_ranks(tmp_path, *groups))
+    assert (code, errors) == (0, [])
+    assert gaancore("predict", "alone", "--out=theirs.csv").code == 0
+    assert (tmp_path / "ours.csv").read_bytes() == (tmp_path / "theirs.csv").read_bytes()
     for line in (tmp_path / "run" / "log.jsonl").read_text("utf-8").splitlines():
         found = json.loads(line)
         assert 0 < found["own_rows"] < 1

@@ -15,6 +15,7 @@ from gaancore.data.nodes.store.reader import PARTED
 from gaancore.data.nodes.store.writer import StoreWriter
 from gaancore.data.parts.assign import assign_parts, crossing_arcs
 from gaancore.data.parts.dataset import (
+    NODE_IDS,
     PLACES,
     STATISTICS,
     VERSION,
@@ -83,7 +84,11 @@ def cut_store(
     places[order] = np.arange(order.size)
     writer.save(PLACES, places)
     writer.save(STATISTICS, np.stack(feature_statistics(whole, "standard")))
-    files = writer.described([PLACES, STATISTICS])
+    common = [PLACES, STATISTICS]
+    if not np.array_equal(whole.node_ids, np.arange(whole.num_nodes)):
+        writer.save(NODE_IDS, whole.node_ids)
+        common.append(NODE_IDS)
+    files = writer.described(common)
     facts = whole.facts()
     sizes = np.bincount(part_of, minlength=count).tolist()
     parts = []

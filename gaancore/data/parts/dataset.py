@@ -3,6 +3,7 @@
     meta.json        counts, notes and names, the parts, and size and CRC-32 of each file below
     places.npy       (N,) int32 or int64   where a node is if the parts lie one after another
     statistics.npy   (2, F) float64        mean and deviation of the training nodes' features
+    node_ids.npy     (N,) integers or text the source's own names, only if they are not 0 to N - 1
     part-000/        the rows of its nodes; see part.py
     part-001/ ...
 
@@ -29,8 +30,8 @@ from gaancore.errors import DataError, SettingsError, expect_choice
 from gaancore.system.disk import read_json
 from gaancore.system.paths import user_path
 
-VERSION = 1
-PLACES, STATISTICS = "places", "statistics"
+VERSION = 2
+PLACES, STATISTICS, NODE_IDS = "places", "statistics", "node_ids"
 CACHE = 0.05  # a share of the nodes
 HOWS = ("none", "standard", "row")
 
@@ -47,6 +48,7 @@ class PartedDataset(Shown):
     label_counts : nodes that have each class or label, of each split.
     filled       : the share of the features that are not 0, of some nodes (see `filled_in_some`).
     identity     : of this cut; each part has it too.
+    node_ids     : (N,) the source's own names of the nodes, memory-mapped where it has any.
     cache        : the share of the nodes whose rows each of several processes keeps, see OpenParts.
     """
 
@@ -67,6 +69,7 @@ class PartedDataset(Shown):
     identity: str
     places: np.ndarray
     standard: np.ndarray
+    node_ids: np.ndarray
     cache: float = CACHE
 
     @property
@@ -92,6 +95,11 @@ class PartedDataset(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         return tuple(self.facts_of_whole["notes"])
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        names = self.facts_of_whole.get("feature_names")
+        return None if names is None else tuple(names)
 
     @property
     def crossing_share(self) -> float:
@@ -207,7 +215,7 @@ def _described_by(folder: Path, meta: dict[str, Any]) -> PartedDataset:
         if type(meta.get(name)) is not kind:
             raise DataError(f"{file}: {name} is missing or malformed; {AGAIN}")
     files = meta["files"]
-    if not describes_files(files, {PLACES, STATISTICS}):
+    if not describes_files(files, {PLACES, STATISTICS}, [NODE_IDS]):
         raise DataError(f"{file}: files is missing or malformed; {AGAIN}")
     arrays = {name: mapped_file(folder, name, facts) for name, facts in files.items()}
     compare(folder, files)
@@ -226,6 +234,7 @@ def _described_by(folder: Path, meta: dict[str, Any]) -> PartedDataset:
             identity=identity_of_cut(files, meta["facts"]),
             places=arrays[PLACES],
             standard=arrays[STATISTICS],
+            node_ids=arrays.get(NODE_IDS, np.arange(arrays[PLACES].size)),
         )
         sound = (
             dataset.counts()["num_nodes"] == dataset.num_nodes == dataset.firsts[-1]
@@ -235,6 +244,7 @@ def _described_by(folder: Path, meta: dict[str, Any]) -> PartedDataset:
             and all(len(counts) == dataset.num_classes for counts in dataset.label_counts_of)
             and all(isinstance(note, str) for note in dataset.notes)
             and dataset.places.ndim == 1
+            and dataset.node_ids.shape == dataset.places.shape
             and bool((dataset.places >= 0).all() and (dataset.places < dataset.num_nodes).all())
         )
     except (KeyError, TypeError, ValueError):

@@ -15,6 +15,8 @@ from gaancore.data.nodes.features.edges import standardised_edges
 from gaancore.data.nodes.features.standardised import Features
 from gaancore.data.nodes.inputs import NodeInputs, identity_of
 from gaancore.data.nodes.layouts.without_features import one_hot
+from gaancore.data.parts.dataset import PartedDataset
+from gaancore.data.parts.rows import OpenParts, PartedRows
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph import CSRGraph
 from gaancore.parallel import ALONE, Shares, Team
@@ -23,6 +25,8 @@ from gaancore.system.mapped import room_for
 from gaancore.training.checkpoint import belongs_to_the_run, load_checkpoint
 from gaancore.training.nodes.build import Model, build_model
 from gaancore.training.nodes.inference import ROWS_AT_A_TIME, infer, infer_hidden
+from gaancore.training.nodes.parted.inference import infer_hidden_own, infer_own
+from gaancore.training.nodes.parted.scorer import PartedScorer, expect_askable_of_parts
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder
@@ -63,24 +67,30 @@ class Classifier:
             self.nodes,
         )  # fmt: skip
 
-    def logits(self, inputs: NodeInputs, team: Team = ALONE) -> np.ndarray:
+    def logits(self, inputs: NodeInputs | PartedDataset, team: Team = ALONE) -> np.ndarray:
         """(N, classes) of the nodes of `inputs`, from whole neighbourhoods, in the memory of
         `infer`. Raises DataError as `features`.
 
         team : the ranks that compute them together; each gets all. The rows of a layer are cut into
                the run's shares, as in its validations.
         """
-        return infer(self.model, *self._asked(inputs), self._shares(team))
+        shares = self._shares(team)
+        if isinstance(inputs, PartedDataset):
+            return team.rows(infer_own(self.model, *self._asked_of_parts(inputs, team), shares)[1])
+        return infer(self.model, *self._asked(inputs), shares)
 
     def embeddings(
-        self, inputs: NodeInputs, layer: int | None = None, team: Team = ALONE
+        self, inputs: NodeInputs | PartedDataset, layer: int | None = None, team: Team = ALONE
     ) -> np.ndarray:
         """(N, width): what hidden layer `layer` puts out, from 1; if None, the last, which the
         head reads. Otherwise as `logits`. Raises SettingsError if there is no such layer.
         """
         self.expect_layer(layer)
-        number = layer or self.model.num_layers
-        return infer_hidden(self.model, *self._asked(inputs), number, self._shares(team))
+        number, shares = layer or self.model.num_layers, self._shares(team)
+        if isinstance(inputs, PartedDataset):
+            asked = self._asked_of_parts(inputs, team)
+            return team.rows(infer_hidden_own(self.model, *asked, number, shares)[1])
+        return infer_hidden(self.model, *self._asked(inputs), number, shares)
 
     def scorer(
         self, dataset: NodeDataset, settings: NodeSettings, prefetch: int, team: Team = ALONE
@@ -88,6 +98,21 @@ class Classifier:
         """What scores the model on the splits of a dataset; see Scorer."""
         statistics = (self.mean, self.scale)
         return Scorer(dataset, statistics, settings, prefetch, self.edges, team)
+
+    def scorer_of_parts(
+        self, dataset: PartedDataset, settings: NodeSettings, prefetch: int | None, team: Team
+    ) -> PartedScorer:
+        """The same of a store in parts. Raises SettingsError for what is not done on one."""
+        expect_askable_of_parts(settings, prefetch)
+        parts, statistics = OpenParts(dataset, team), (self.mean, self.scale)
+        return PartedScorer(parts, statistics, settings, Shares(settings.shares, team))
+
+    def _asked_of_parts(self, dataset: PartedDataset, team: Team) -> tuple[PartedRows, np.ndarray]:
+        """The rows of a store in parts, and all nodes."""
+        expect_askable_of_parts(self.settings)
+        given = (OpenParts(dataset, team), dataset.num_nodes, (self.mean, self.scale))
+        rows = PartedRows(*given, by_row=self.settings.by_row)
+        return rows, np.arange(dataset.num_nodes)
 
     def _asked(self, inputs: NodeInputs) -> tuple[CSRGraph, Features, np.ndarray]:
         """The graph, the features, and all nodes."""

@@ -72,6 +72,10 @@ class Scorer:
         """The same of guesses, by name; see `baselines`."""
         return baselines(self.dataset, split)
 
+    def labels(self, split: int) -> np.ndarray:
+        """(n,) or (n, C) of the nodes of `split`, in ascending order."""
+        return self.dataset.labels[self.dataset.nodes(split)]
+
     def logits(self, model: Model, split: int) -> np.ndarray:
         """(n, C) of the nodes of `split`, in ascending order.
 

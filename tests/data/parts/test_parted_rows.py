@@ -166,7 +166,7 @@ def test_a_rank_needs_no_part_but_its_own(folder, copied):
     for rank, numbers in enumerate([(0, 1), (2, 3, 4)]):
         there = copied.parent / str(rank)
         there.mkdir()
-        for name in ("meta.json", "places.npy", "statistics.npy"):
+        for name in ("meta.json", "places.npy", "statistics.npy", "node_ids.npy"):
             (there / name).write_bytes((copied / name).read_bytes())
         for number in numbers:
             (there / name_of_part(number)).symlink_to(copied / name_of_part(number))
@@ -243,7 +243,7 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     "a bit of the places": (lambda f: flipped(f / "places.npy"), "places.npy: its checksum is "),
     "the whole's version": (
         lambda f: change(f / "meta.json", version=7),
-        "meta.json: version 7 where this gaancore reads 1",
+        "meta.json: version 7 where this gaancore reads 2",
     ),
     "the whole's counts": (
         lambda f: change(f / "meta.json", parts=[{"nodes": 1, "arcs": 2}]),
@@ -251,6 +251,10 @@ DAMAGE: dict[str, tuple[Any, str]] = {
     ),
     "the whole's facts": (
         lambda f: change(f / "meta.json", facts={}),
+        "meta.json: its counts do not fit together",
+    ),
+    "the whole's ids": (
+        lambda f: rewritten(f, "node_ids", np.arange(3)),
         "meta.json: its counts do not fit together",
     ),
     "the whole's labels": (
@@ -307,7 +311,9 @@ def test_every_byte_of_a_large_file_is_compared_by_check_alone(copied, monkeypat
 
 
 def test_a_store_in_parts_is_no_store_to_those_who_want_the_whole(folder):
-    with pytest.raises(DataError, match="a store in parts, which train, info and check read; for"):
+    with pytest.raises(
+        DataError, match="a store in parts, which train, predict, embed, evaluate, info"
+    ):
         open_store(folder / "parts")
 
 

@@ -143,8 +143,8 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     meta = read_json(path)
     if isinstance(meta, dict) and meta.get("format") == PARTED:
         raise DataError(
-            f"{folder}: a store in parts, which train, info and check read; for anything else give "
-            "the store or the files that it was cut from"
+            f"{folder}: a store in parts, which train, predict, embed, evaluate, info and check "
+            "read; for anything else give the store or the files that it was cut from"
         )
     if not isinstance(meta, dict) or meta.get("format") != FORMAT:
         raise DataError(f"{path}: describes no store; give the folder of a converted dataset")

@@ -5,6 +5,7 @@ Each rank holds the hidden vectors of its own rows alone, and asks for those of 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -36,13 +37,17 @@ def infer_own(
         if isinstance(model, FeedForward):
             found = _of_features(model, rows, nodes, device, shares)
         else:
-            needed = _hops(rows, nodes, model.num_layers, shares)
-            h = _of_features(model.embed, rows, needed[-1], device, shares)
-            for number, (inner, outer) in enumerate(
-                zip(needed[-2::-1], needed[:0:-1], strict=True)
-            ):
-                h = _next_layer(model, number, rows, h, inner, outer, shares)
+            h = _hidden(model, rows, nodes, model.num_layers, shares)
             found = _in_chunks(model.head, h.fetch, nodes.size, device, shares)
+        return nodes[found.own], to_numpy(found.rows)
+
+
+def infer_hidden_own(
+    model: Model, rows: PartedRows, nodes: np.ndarray, layer: int, shares: Shares
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same of what `layer`, 1 to model.num_layers, puts out."""
+    with no_grad(), on_device_of(model.head.bias.data):
+        found = _hidden(model, rows, nodes, layer, shares)
         return nodes[found.own], to_numpy(found.rows)
 
 
@@ -89,6 +94,20 @@ class Spread:
         starts = self._bounds[self._having, 0]
         owner = self._having[np.searchsorted(starts, at, side="right") - 1]
         return ask_rows(self.team, owner, [at - self._bounds[owner, 0]], self._here.__getitem__)
+
+
+def _hidden(
+    model: Model, rows: PartedRows, nodes: np.ndarray, num_layers: int, shares: Shares
+) -> Spread:
+    """The output of layer `num_layers`, spread over the ranks."""
+    device = device_of(model.head.bias.data)
+    if isinstance(model, FeedForward):
+        return _of_features(partial(model.up_to, num_layers), rows, nodes, device, shares)
+    needed = _hops(rows, nodes, num_layers, shares)
+    h = _of_features(model.embed, rows, needed[-1], device, shares)
+    for number, (inner, outer) in enumerate(zip(needed[-2::-1], needed[:0:-1], strict=True)):
+        h = _next_layer(model, number, rows, h, inner, outer, shares)
+    return h
 
 
 def _next_layer(

@@ -57,6 +57,16 @@ class PartedScorer:
         hits, predicted, support = (sum(counts) for counts in zip(*found, strict=True))
         return Counts(hits, predicted, support, own.one_class)
 
+    def logits(self, model: Model, split: int) -> np.ndarray:
+        """(n, C) of the nodes of `split`, in ascending order; each rank gets all."""
+        view = self.view(split)
+        return self.shares.team.rows(self._own(model, view, view.nodes(split))[1])
+
+    def labels(self, split: int) -> np.ndarray:
+        """(n,) or (n, C) of the same nodes."""
+        view = self.view(split)
+        return view.labels([view.nodes(split)])[0]
+
     def baselines(self, split: int) -> Baselines:
         """None are made; a note says so."""
         return Baselines({}, (LEFT_OUT,))
@@ -80,7 +90,7 @@ class PartedScorer:
 
 
 def expect_fit_for_parts(settings: NodeSettings, prefetch: int | None) -> None:
-    """Raises SettingsError for what is not done on a store in parts."""
+    """Raises SettingsError for what training does not do on a store in parts."""
     s = settings
     if s.batch == "graphs":
         raise SettingsError(
@@ -91,11 +101,16 @@ def expect_fit_for_parts(settings: NodeSettings, prefetch: int | None) -> None:
         raise SettingsError(
             "self_loops: those of a store in parts are kept; change them before it is cut"
         )
+    expect_askable_of_parts(s, prefetch)
+    s.reading.expect_of_store("a store in parts")
+
+
+def expect_askable_of_parts(settings: NodeSettings, prefetch: int | None = None) -> None:
+    """Raises SettingsError for what no model can be asked on a store in parts."""
     if prefetch:
         raise SettingsError(
             "prefetch: batches of a store in parts are made by all processes together, none ahead "
             "of time; leave it out"
         )
-    s.reading.expect_of_store("a store in parts")
-    if s.features == "learned":
+    if settings.features == "learned":
         raise SettingsError("features: learned ones need the whole graph; give the store uncut")
