@@ -143,7 +143,7 @@ def peer_environment(threads: str) -> dict[str, str]:
     """Its threads, and an allocator that keeps what is freed, as ours does."""
     return {
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads),
-        **dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), KEPT),
+        **KEPT,
         "DGLBACKEND": "pytorch",
     }
 

@@ -12,7 +12,8 @@ from segment_cases import OPS, Case
 
 SCRIPT = Path(__file__).with_name("peer_segment_ops.py")
 PATIENCE = 900  # seconds for the libraries of one interpreter
-KEPT = str(1 << 30)  # freed memory that the allocator keeps, as gaancore.system.process has it
+# the allocator keeps what is freed, as in gaancore.system.process
+KEPT = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 62)}
 
 
 def write_case(case: Case, folder: Path) -> None:
@@ -35,9 +36,8 @@ def peer_rows(
     text = json.dumps({**rules, "threads": num_threads, "ops": _op_table(rules["ops"])})
     (folder / "rules.json").write_text(text, encoding="utf-8")
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(num_threads))
-    kept = {"MALLOC_MMAP_THRESHOLD_": KEPT, "MALLOC_TRIM_THRESHOLD_": KEPT}
     command = [python, str(SCRIPT), str(folder)]
-    environment = os.environ | threads | kept | {"DGLBACKEND": "pytorch"}
+    environment = os.environ | threads | KEPT | {"DGLBACKEND": "pytorch"}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, env=environment, timeout=PATIENCE

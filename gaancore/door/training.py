@@ -14,7 +14,7 @@ from gaancore.data.nodes.inputs import NodeInputs
 from gaancore.data.traffic.dataset import TrafficDataset
 from gaancore.errors import DataError, SettingsError
 from gaancore.system.interrupts import interrupts
-from gaancore.system.process import prepare_process
+from gaancore.system.process import give_memory_back, prepare_process
 from gaancore.tasks.begin import Begun, begin, resume
 from gaancore.trained.nodes import NodeRun
 from gaancore.trained.traffic import TrafficRun
@@ -185,3 +185,4 @@ def _prepared(team: parallel.Team) -> Iterator[None]:
             yield
         finally:
             gc.set_threshold(*thresholds)
+            give_memory_back()
