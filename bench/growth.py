@@ -1,6 +1,6 @@
 """How seconds and memory grow: with arcs, nodes, heads, widths and threads, and with a store.
 
-    python bench/growth.py --json growth.json --plot growth.svg
+    python bench/growth.py --json growth.json --plot growth.png
     python bench/growth.py --axes arcs,heads --most 1e6
     python bench/growth.py --stores small-store large-store
 
@@ -167,7 +167,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=every, help=f"at most ({every})")
     parser.add_argument("--stores", nargs="*", default=[], metavar="STORE", help="to draw from")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw them (or .png)")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the curves")
     return parser.parse_args()
 
 

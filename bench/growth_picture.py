@@ -45,5 +45,5 @@ def plot(rows: Sequence[Mapping[str, Any]], place: Any, file: Path) -> None:
     panels[0][0].set_ylabel("seconds")
     panels[1][0].set_ylabel("MB")
     figure.tight_layout()
-    figure.savefig(file)
+    figure.savefig(file, dpi=70)
     pyplot.close(figure)
