@@ -8,7 +8,7 @@
 heads, keys of 24 and values of 32 numbers. Beside it stand two gathers that only add up the same
 rows: a plain Numba loop, and the same loop that asks for rows to come. `step` is a training step of
 GaAN (two layers of 8 heads, whole graph, Adam). `draw` is a draw of 512 seeds with 25 and 10
-neighbours from a mapped store (made with `gaancore synth graph` and `gaancore convert`).
+neighbours from a mapped store, such as `gaancore synth graph` makes.
 
 One thing changes at a time, and each point has a process of its own, so that its memory is its own:
 the peak less what the process held before it made the graph. The exponent b of "grows as x^b" is a
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from growth_picture import plot
-from timing import machine
+from timing import machine, new_file
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -70,7 +70,7 @@ class Point:
 
 
 def points(axes: list[str], stores: list[str], most: int, every: int) -> Iterator[Point]:
-    """All points of the axes, in order. Each axis passes through the same middle."""
+    """All points of the axes, in order. Each changes one thing of the same middle."""
     middle = Point("attention", "", every, arcs=min(most, 1_000_000))
     powers = [10**n for n in range(4, 10) if 10**n <= most]
     series: dict[str, list[Point]] = {
@@ -166,8 +166,8 @@ def _arguments() -> argparse.Namespace:
     every = threads.get_num_threads()
     parser.add_argument("--threads", type=int, default=every, help=f"at most ({every})")
     parser.add_argument("--stores", nargs="*", default=[], metavar="STORE", help="to draw from")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure to FILE")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw the curves")
+    parser.add_argument("--json", type=new_file, metavar="FILE", help="write every figure to FILE")
+    parser.add_argument("--plot", type=new_file, metavar="FILE.png", help="draw the curves")
     return parser.parse_args()
 
 

@@ -52,8 +52,8 @@ def attention(point: dict[str, Any], rng: np.random.Generator) -> dict[str, floa
     megabytes = peak_rss_mb()  # before the gathers make arrays of their own
     rows = [node_rows(parameter.data) for parameter in given[1:]]
     gathers = {}
-    for name, kernel in (("gather", _gather), ("fetching", _fetching_gather)):
-        call = partial(_gather_all, kernel, rows, block.indptr, block.indices)
+    for name, ahead in (("gather", False), ("fetching", True)):
+        call = partial(_gather_all, ahead, rows, block.indptr, block.indices)
         call()
         gathers[name] = time_call(call, REPEATS, BUDGET).median
     return {
@@ -61,36 +61,22 @@ def attention(point: dict[str, Any], rng: np.random.Generator) -> dict[str, floa
     }  # fmt: skip
 
 
-def _gather_all(kernel: Any, rows: list[np.ndarray], indptr: np.ndarray, indices: Any) -> None:
+def _gather_all(ahead: bool, rows: list[np.ndarray], indptr: np.ndarray, indices: Any) -> None:
     for array in rows:
         width = array.shape[1]
-        by_edges(kernel(width), indptr, width, array, indptr, indices, np.empty_like(array))
+        by_edges(_gather(width, ahead), indptr, width, array, indptr, indices, np.empty_like(array))
 
 
 @cache
-def _gather(width: int) -> Any:
+def _gather(width: int, ahead: bool) -> Any:
     @jit
     def kernel(rows, indptr, indices, out, start, stop):
         for i in range(start, stop):
             for n in range(width):
                 out[i, n] = 0
             for e in edges_of(indptr, i):
-                j = np.uintp(indices[e])
-                for n in range(width):
-                    out[i, n] += rows[j, n]
-
-    return kernel
-
-
-@cache
-def _fetching_gather(width: int) -> Any:
-    @jit
-    def kernel(rows, indptr, indices, out, start, stop):
-        for i in range(start, stop):
-            for n in range(width):
-                out[i, n] = 0
-            for e in edges_of(indptr, i):
-                prefetch(rows, soon(indices, e), width)
+                if ahead:
+                    prefetch(rows, soon(indices, e), width)
                 j = np.uintp(indices[e])
                 for n in range(width):
                     out[i, n] += rows[j, n]

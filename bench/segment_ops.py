@@ -24,7 +24,7 @@ from shutil import which
 from typing import Any
 
 import numpy as np
-from timing import machine, time_call, wall_seconds
+from timing import machine, new_file, time_call, wall_seconds
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -97,8 +97,8 @@ def _arguments() -> argparse.Namespace:
         "--peer-python", dest="peers", action="append", default=[], metavar="PYTHON", type=_python,
         help="an interpreter with other libraries; may be repeated",
     )  # fmt: skip
-    parser.add_argument("--json", type=_new_file, metavar="FILE", help="write every figure to FILE")
-    parser.add_argument("--plot", type=_new_file, metavar="FILE.png", help="draw a roofline")
+    parser.add_argument("--json", type=new_file, metavar="FILE", help="write every figure to FILE")
+    parser.add_argument("--plot", type=new_file, metavar="FILE.png", help="draw a roofline")
     args = parser.parse_args()
     if find_spec("torch"):
         args.peers.insert(0, sys.executable)
@@ -119,13 +119,6 @@ def _python(text: str) -> str:
     if not which(text):
         raise argparse.ArgumentTypeError(f"{text}: not there, or not a program")
     return text
-
-
-def _new_file(text: str) -> Path:
-    """Better to hear of a folder that is not there before the measurement than after it."""
-    if not Path(text).absolute().parent.is_dir():
-        raise argparse.ArgumentTypeError(f"no folder {Path(text).parent}")
-    return Path(text)
 
 
 def _places(device: str, thread_counts: Sequence[int]) -> tuple[list[Place], str]:

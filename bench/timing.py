@@ -4,8 +4,10 @@ import os
 import platform
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +46,13 @@ def time_call(
     while len(seconds) < LEAST_REPEATS or (len(seconds) < repeats and sum(seconds) < budget):
         seconds.append(seconds_of(function))
     return summary(seconds)
+
+
+def new_file(text: str) -> Path:
+    """Better to hear of a folder that is not there before the measurement than after it."""
+    if not Path(text).absolute().parent.is_dir():
+        raise ArgumentTypeError(f"no folder {Path(text).parent}")
+    return Path(text)
 
 
 def machine() -> dict[str, Any]:
