@@ -117,7 +117,7 @@ TRICKS = {
         _no_head_by_head, "all heads of an edge at once", ("ppi", "attention", "attention-large")
     ),
     "all-heads": Trick(_no_all_heads, "head by head over packed copies", ("metr-la",)),
-    "fetching-ahead": Trick(
+    "fetch-ahead": Trick(
         _no_fetching_ahead,
         "a row is fetched when it is read",
         ("ppi", "metr-la", "attention", "attention-large"),

@@ -120,7 +120,7 @@ def test_a_training_step_is_timed(task, tmp_path):
         pytest.param("row-pieces", "ppi", marks=pytest.mark.slow),
         pytest.param("vector-moves", "ppi", marks=pytest.mark.slow),
         pytest.param("all-heads", "metr-la", marks=pytest.mark.slow),
-        pytest.param("fetching-ahead", "attention", marks=pytest.mark.slow),
+        pytest.param("fetch-ahead", "attention", marks=pytest.mark.slow),
         pytest.param("side-by-side", "metr-la", marks=pytest.mark.slow),
         pytest.param("batch-pieces", "metr-la", marks=pytest.mark.slow),
     ],
@@ -134,7 +134,7 @@ def test_a_trick_is_switched_off_and_timed_by_turns(trick, task, store, tmp_path
     assert min(row["peak_mb"]) > 10
     low, high = row["quartiles"]
     assert low <= row["ratio"] <= high
-    same_bits = trick in ("prefetch", "fetching-ahead")
+    same_bits = trick in ("prefetch", "fetch-ahead")
     assert (row["difference"] == 0) == same_bits  # else the trick was not switched off
 
 
