@@ -15,7 +15,7 @@ from gaancore.reproduce.estimate import announce
 from gaancore.reproduce.jobs import Display, Jobs, Means
 from gaancore.reproduce.parameters import parameters_report
 from gaancore.reproduce.plan import plan, runs_folder
-from gaancore.reproduce.report.data import Facts
+from gaancore.reproduce.report.data import Facts, read_with
 from gaancore.reproduce.report.files import expect_same_data, write_report
 from gaancore.reproduce.report.of_runs import changed_settings, table_report
 from gaancore.reproduce.report.pictures import draw_gates, draw_report
@@ -97,7 +97,8 @@ def make_table(
     facts = dataset.facts()
     expect_same_data(out, table, task.name, facts["checksum"])
     if not TABLES[table].trained:
-        sizes = sampling_report(task, dataset.graph, facts)
+        read = read_with(task.settings(*asked.layers), task.settings())
+        sizes = sampling_report(task, dataset.graph, facts, read)
         return Made(sizes["data"]["words"], write_report(sizes, out))
     return TrainedTable(asked, task, dataset, facts).make(means, display, command(task.name))
 
@@ -203,11 +204,8 @@ class TrainedTable:
     def report(self, command: str) -> tuple[RunsReport, list[Path]]:
         """What the runs say so far, and the pictures that were drawn of it."""
         asked = self.asked
-        changed = dict.fromkeys(
-            change
-            for row in self.rows
-            for change in changed_settings(self.settings(row, 0), self._settled(row, 0, ())[0])
-        )
+        pairs = [(self.settings(row, 0), self._settled(row, 0, ())[0]) for row in self.rows]
+        changed = dict.fromkeys(change for pair in pairs for change in changed_settings(*pair))
         report = table_report(
             asked.table,
             self.task,
@@ -216,6 +214,7 @@ class TrainedTable:
             self.facts,
             chosen=self.chosen,
             changed=list(changed),
+            read=read_with(*pairs[0]),
             command=command,
         )
         pictures = draw_report(report, self.runs, asked.out)

@@ -83,13 +83,18 @@ def sampled_sizes(
     )
 
 
-def sampling_report(task: Task, graph: CSRGraph, facts: Facts) -> SamplingReport:
-    """|B_l| on the whole graph of the data, means over as many draws as the paper's."""
+def sampling_report(
+    task: Task, graph: CSRGraph, facts: Facts, read: Sequence[str]
+) -> SamplingReport:
+    """|B_l| on the whole graph of the data, means over as many draws as the paper's.
+
+    read : as of `read_with`.
+    """
     sizes = [
         sampled_sizes(graph, FANOUTS, num_seeds=NUM_SEEDS, repeats=REPEATS, seed=0, merge=merge)
         for merge in (False, True)
     ]
-    data = data_part(task, facts)
+    data = data_part(task, facts, read)
     return {
         "schema": SCHEMA,
         "table": "sampling",

@@ -103,4 +103,5 @@ class TrafficTask(Task):
         return {name: value for name, value in found.items() if value is not None}
 
     def size(self, facts: Any) -> str:
-        return f"{facts['num_sensors']:,} sensors, {facts['num_steps']:,} steps"
+        sensors, edges, steps = (facts[f"num_{what}"] for what in ("sensors", "edges", "steps"))
+        return f"{sensors:,} sensors, {edges:,} edges, {steps:,} steps"

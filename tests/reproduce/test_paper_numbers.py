@@ -70,16 +70,16 @@ COUNTS = {
         "num_features": 50,
         "num_classes": 121,
         "nodes_per_split": [44_906, 6_514, 5_524],
-        "arcs": 2 * 793_632,
+        "arcs": [2 * 793_632],
     },
     "reddit": {
         "num_nodes": 232_965,
         "num_features": 602,
         "num_classes": 41,
         "nodes_per_split": [153_431, 23_831, 55_703],
-        "arcs": 114_615_892,
+        "arcs": [114_615_892],
     },
-    "metr-la": {"num_sensors": 207, "num_steps": 34_272, "arcs": None},
+    "metr-la": {"num_sensors": 207, "num_steps": 34_272, "arcs": [1_515, 2_626]},
 }
 TOML = {name: ROWS / f"{name}.toml" for name in TRAINED}
 

@@ -10,6 +10,7 @@ import pytest
 from gaancore.errors import DataError
 from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.report.collected import collected_page
+from gaancore.reproduce.report.data import read_with
 from gaancore.reproduce.report.of_runs import changed_settings, spread, table_report
 from gaancore.reproduce.report.page import page
 from gaancore.reproduce.sampling import PRINTED
@@ -17,6 +18,7 @@ from gaancore.reproduce.tables import read_rows, rows_of
 from gaancore.tasks import TASKS
 from gaancore.training.nodes.settings import NodeSettings
 from gaancore.training.run_folder import RunFolder
+from gaancore.training.traffic.settings import ForecastSettings
 
 FULL = {
     "kind": "real",
@@ -61,10 +63,10 @@ def write_record(folder: Path, settings: NodeSettings, score: float) -> None:
     (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
 
 
-def report(runs: list[TableRun], task: str = "ppi", changed=(), chosen=None, **data) -> dict:
+def report(runs: list[TableRun], task="ppi", changed=(), read=(), chosen=None, **data) -> dict:
     rows = rows_of("main", task)
     facts = FULL | data
-    options = {"chosen": chosen, "changed": changed, "command": "the rest"}
+    options = {"chosen": chosen, "changed": changed, "read": read, "command": "the rest"}
     return table_report("main", TASKS[task], rows, runs, facts, **options)
 
 
@@ -164,17 +166,59 @@ def test_how_files_are_read_is_no_change_of_settings():
     assert changed_settings(NodeSettings(epochs=3), row) == ["epochs: 0 -> 3"]
 
 
+def test_how_files_are_read_is_told_without_the_folders_of_this_machine(runs):
+    asked = ForecastSettings(graph="/home/someone/roads.csv", start="2012-03-01T00:00", epochs=3)
+    read = read_with(asked, ForecastSettings())
+    assert read == ["graph: roads.csv", "start: 2012-03-01T00:00"]
+    assert read_with(NodeSettings(label="kind"), NodeSettings()) == ["label: kind"]
+    text = page(report(runs, read=read))
+    assert "). Read with graph: roads.csv; start: 2012-03-01T00:00.\n" in text
+    assert "Read with" not in page(report(runs))
+
+
+@pytest.mark.parametrize(
+    ("num_edges", "kind"), [(1_515, "full"), (2_626, "full"), (1_514, "part"), (9_000, "part")]
+)
+def test_speeds_of_the_whole_set_on_another_graph_are_not_the_papers(num_edges, kind):
+    whole = {"num_sensors": 207, "num_steps": 34_272}
+    found = traffic_report(whole | {"num_edges": num_edges})
+    assert found["data"]["kind"] == kind
+    assert f"207 sensors, {num_edges:,} edges, 34,272 steps" in found["data"]["words"]
+
+
+def test_a_page_tells_apart_two_reports_on_the_same_file(tmp_path):
+    """By what not both of them were asked for; of one report alone nothing is said."""
+    shared = "epochs: 100 -> 8"
+    for name, read, changed in (
+        ("one", [], [shared]),
+        ("two", ["graph: roads.csv"], [shared, "split: windows -> rows"]),
+    ):
+        (tmp_path / name).mkdir()
+        text = json.dumps(traffic_report(read=read, changed=changed))
+        (tmp_path / name / "traffic.json").write_text(text, encoding="utf-8")
+    told = "`speeds.csv`, graph: roads.csv, split: windows -> rows"
+    both = collected_page([tmp_path / "one", tmp_path / "two"], "{} of {}".format)
+    assert "## Errors of traffic forecasts: METR-LA (`speeds.csv`)\n" in both
+    assert f"## Errors of traffic forecasts: METR-LA ({told})\n" in both
+    for shown in ("`speeds.csv`", told):  # an overview of the runs, and one of the paper's orders
+        lines = [x for x in both.splitlines() if f"the full METR-LA ({shown}) |" in x]
+        assert len(lines) == 2
+    alone = collected_page([tmp_path / "two"], "{} of {}".format)
+    assert "## Errors of traffic forecasts: METR-LA (`speeds.csv`)\n" in alone
+
+
 def test_one_run_has_no_deviation():
     assert spread([2.0]) == {"mean": 2.0, "std": None, "n": 1}
     assert spread([1.0, 3.0]) == {"mean": 2.0, "std": 1.4142, "n": 2}
 
 
-def traffic_report() -> dict:
+def traffic_report(data: dict | None = None, **words) -> dict:
+    data = data or {}
     rows = rows_of("traffic", "metr-la")
-    facts = {"kind": "real", "path": "x/speeds.csv", "num_sensors": 3, "num_steps": 9,
-             "checksum": "1"}  # fmt: skip
-    options = {"chosen": None, "changed": [], "command": "the rest"}
-    return table_report("traffic", TASKS["metr-la"], rows, [], facts, **options)
+    facts = {"kind": "real", "path": "x/speeds.csv", "num_sensors": 3, "num_edges": 4,
+             "num_steps": 9, "checksum": "1"}  # fmt: skip
+    options = {"chosen": None, "changed": [], "read": [], "command": "the rest"}
+    return table_report("traffic", TASKS["metr-la"], rows, [], facts | data, **options | words)
 
 
 def test_numbers_stand_as_they_are_printed_and_what_is_ours_is_marked():
@@ -198,7 +242,7 @@ def test_no_cell_is_empty_that_the_paper_prints():
         for task in ("ppi", "reddit", "metr-la"):
             rows = [row for row in read_rows(table) if task in row.paper]
             facts = FULL | {"num_sensors": 1, "num_steps": 1}
-            options = {"chosen": None, "changed": [], "command": ""}
+            options = {"chosen": None, "changed": [], "read": [], "command": ""}
             found = table_report(table, TASKS[task], rows_of(table, task), [], facts, **options)
             text = page(found)
             for row in rows:

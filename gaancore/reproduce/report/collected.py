@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gaancore.errors import DataError
-from gaancore.reproduce.report.data import heading, short_words
+from gaancore.reproduce.report.data import data_label, heading, short_words
 from gaancore.reproduce.report.files import reports_in
 from gaancore.reproduce.report.page import page, table
 from gaancore.reproduce.report.schema import Report
@@ -39,11 +39,11 @@ def collected_page(folders: Sequence[Path], command: Callable[[str, str], str]) 
     if not reports:
         raise DataError(f"{folders[0]}: no report there; make a table first")
     reports.sort(key=lambda report: list(TABLES).index(report["table"]))
-    overview = table(
-        ("table", "data", "runs done", "runs left"), [_line(report) for report in reports]
-    )
+    apart = [_apart(report, reports) for report in reports]
+    told = list(zip(reports, apart, strict=True))
+    overview = table(("table", "data", "runs done", "runs left"), [_line(*of) for of in told])
     parts = [OPENING, overview]
-    if claims := [_claims(report) for report in reports if _has_order_of_paper(report)]:
+    if claims := [_claims(*of) for of in told if _has_order_of_paper(of[0])]:
         parts.append(f"## The paper's orders on these data\n\n{CLAIMS}\n\n{table(SHOWN, claims)}")
     missing = [
         [TABLES[name].title, f"the full {heading(task_named(task))}", f"`{command(name, task)}`"]
@@ -52,15 +52,29 @@ def collected_page(folders: Sequence[Path], command: Callable[[str, str], str]) 
     if missing:
         header = ("table", "data", "how to run it")
         parts.append(f"## Not run at all\n\n{NOT_RUN}\n\n{table(header, missing)}")
-    parts += [page(report, level=2).rstrip("\n") for report in reports]
+    parts += [page(report, 2, words).rstrip("\n") for report, words in told]
     return "\n\n".join(parts) + "\n"
 
 
-def _line(report: Report) -> list[str]:
+def _apart(report: Any, reports: Sequence[Any]) -> str:
+    """Settings asked for that not all reports of the same table on the same file have."""
+    if "data" not in report:
+        return ""
+    asked = [
+        [*other["data"].get("read", []), *other["changed"]]
+        for other in reports
+        if other["table"] == report["table"]
+        and (other["task"], other["data"]["file"]) == (report["task"], report["data"]["file"])
+    ]
+    mine = [*report["data"].get("read", []), *report["changed"]]
+    return ", ".join(words for words in mine if not all(words in others for others in asked))
+
+
+def _line(report: Report, apart: str) -> list[str]:
     if report["table"] == "datasets" or report["table"] == "params":
         return [report["title"], "", "yes", ""]
     task, data = task_named(report["task"]), report["data"]
-    where = f"{short_words(task, data['kind'])} (`{data['file']}`)"
+    where = f"{short_words(task, data['kind'])} ({data_label(data, apart)})"
     if report["table"] == "sampling":
         return [report["title"], where, "yes", ""]
     done = sum(len(row["seeds"]) for row in report["rows"])
@@ -72,12 +86,12 @@ def _has_order_of_paper(report: Any) -> bool:
     return bool(order) and not order.get("ours", False)
 
 
-def _claims(report: Any) -> list[str]:
+def _claims(report: Any, apart: str) -> list[str]:
     """How the comparisons of a report ended: pairs by name, or how many."""
     pairs, task = report["order"]["pairs"], task_named(report["task"])
     of = {outcome: [f"{p['better']} ≥ {p['worse']}" for p in pairs if p["outcome"] == outcome]
           for outcome in SHOWN[2:]}  # fmt: skip
-    where = f"{short_words(task, report['data']['kind'])} (`{report['data']['file']}`)"
+    where = f"{short_words(task, report['data']['kind'])} ({data_label(report['data'], apart)})"
     named = [", ".join(of[outcome]) for outcome in ("shown", "reversed")]
     return [report["title"], where, *named, *(str(len(of[outcome])) for outcome in SHOWN[4:])]
 

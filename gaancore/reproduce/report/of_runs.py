@@ -10,18 +10,12 @@ from typing import Any, cast
 from gaancore.reproduce.claims import claim_of
 from gaancore.reproduce.plan import TableRun
 from gaancore.reproduce.printed import Printed
-from gaancore.reproduce.report.data import Facts, data_part
+from gaancore.reproduce.report.data import OF_DATA, Facts, data_part
 from gaancore.reproduce.report.order import judged
 from gaancore.reproduce.report.schema import SCHEMA, RunsReport, RunsRow, Spread
 from gaancore.reproduce.tables import TABLES, Row, rows_taken
 from gaancore.tasks import Task
 from gaancore.training.choices import differences
-
-# settings that say what the data are, not what is done with them
-OF_DATA = (
-    *("graph", "sensor_ids", "start", "unflagged", "nan"),
-    *("unknown_edges", "label", "split_column"),
-)
 
 
 def spread(values: Sequence[float]) -> Spread:
@@ -53,6 +47,7 @@ def table_report(
     *,
     chosen: str | None,
     changed: Sequence[str],
+    read: Sequence[str],
     command: str,
 ) -> RunsReport:
     """A table's report. Every row is there, also those without a run and those that the paper
@@ -62,12 +57,13 @@ def table_report(
     facts   : of the data, as in a record.
     chosen  : settings that were chosen to suit data of one's own, in words.
     changed : settings that were asked for, in words.
+    read    : those of them that say how the files are to be read.
     command : what runs all that is missing.
 
     The scores of a row are under `full` if the data are the paper's and the settings too, else
     under `other`, so that nothing else can come to stand beside the paper's.
     """
-    data = data_part(task, facts)
+    data = data_part(task, facts, read)
     full = data["kind"] == "full" and not changed
     taken = [printed_row(row, task) for row in rows_taken(table, task.name)]
     found = [_row(row, task, [run for run in runs if run.row == row], full) for row in rows]

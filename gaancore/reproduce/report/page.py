@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from gaancore.reproduce.report.data import heading
+from gaancore.reproduce.report.data import data_label, data_sentence, heading
 from gaancore.reproduce.report.schema import (
     Count,
     CountsPart,
-    DataPart,
     Pair,
     ParametersReport,
     Report,
@@ -26,8 +25,11 @@ METRICS = {
 }  # fmt: skip
 
 
-def page(report: Report, level: int = 1) -> str:
-    """The report for people, its headings from `level` down."""
+def page(report: Report, level: int = 1, apart: str = "") -> str:
+    """The report for people, its headings from `level` down.
+
+    apart : what tells it from others on the same page, if it has to be told.
+    """
     marks = "#" * level
     if report["table"] == "datasets":
         parts = [f"{marks} {report['title']}", *map(_counts, report["counts"])]
@@ -35,11 +37,11 @@ def page(report: Report, level: int = 1) -> str:
         parts = [f"{marks} {report['title']}", _parameters(report), report["sentence"]]
     else:
         task, data = task_named(report["task"]), report["data"]
-        parts = [f"{marks} {report['title']}: {heading(task)} (`{data['file']}`)"]
+        parts = [f"{marks} {report['title']}: {heading(task)} ({data_label(data, apart)})"]
         if report["table"] == "sampling":
-            parts += [_data(data), _sampling(report)]
+            parts += [data_sentence(data), _sampling(report)]
         else:
-            parts += [_data(data) + _settings(report, task), *_tables(report, task)]
+            parts += [data_sentence(data) + _settings(report, task), *_tables(report, task)]
             parts += [_order(report), *_gates(report), *_missing(report)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -48,10 +50,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def _data(data: DataPart) -> str:
-    return f"Data: {data['words']}"
 
 
 def _settings(report: RunsReport, task: Task) -> str:

@@ -20,6 +20,7 @@ class DataPart(TypedDict):
     kind: DataKind
     words: str
     file: str  # the last part of the path: a report names no folder of one machine
+    read: NotRequired[list[str]]  # settings that say how the files were read, where asked for
     checksum: str
 
 
