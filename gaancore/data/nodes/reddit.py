@@ -13,7 +13,7 @@ from gaancore.data.paper import paper_data
 PAPER = paper_data("reddit")
 COUNTS = {
     "nodes": PAPER["num_nodes"],
-    "arcs": PAPER["arcs"],
+    "arcs": PAPER["arcs"][0],
     "features": PAPER["num_features"],
     "classes": PAPER["num_classes"],
 }
