@@ -19,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scale_work import run_of
@@ -42,17 +44,17 @@ class Counted:
         self.rank, self.size = transport.rank, transport.size
         self.calls: list[tuple[str, float, int, int]] = []
 
-    def gather(self, content: bytes) -> list[bytes]:
+    def gather(self, content: np.ndarray) -> list[np.ndarray]:
         clock = time.perf_counter()
-        found: list[bytes] = self.transport.gather(content)
-        others = sum(map(len, found)) - len(content)
-        self._note("gather", clock, len(content) * (self.size - 1), others)
+        found: list[np.ndarray] = self.transport.gather(content)
+        others = sum(x.size for x in found) - content.size
+        self._note("gather", clock, content.size * (self.size - 1), others)
         return found
 
-    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+    def trade(self, contents: Sequence[np.ndarray], counts: Sequence[int]) -> list[np.ndarray]:
         clock = time.perf_counter()
-        found: list[bytes] = self.transport.trade(contents, counts)
-        self._note("trade", clock, sum(map(len, contents)), sum(counts))
+        found: list[np.ndarray] = self.transport.trade(contents, counts)
+        self._note("trade", clock, sum(x.size for x in contents), sum(counts))
         return found
 
     def exchange(self, rows: Array, counts: Sequence[int]) -> Array:

@@ -31,12 +31,12 @@ class ThreadTransport:
         self.place = place
         self.rank, self.size = rank, place.size
 
-    def gather(self, content: bytes) -> list[bytes]:
-        return self._meet("gather", content)
+    def gather(self, content: np.ndarray) -> list[np.ndarray]:
+        return [of_rank.copy() for of_rank in self._meet("gather", content)]
 
-    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+    def trade(self, contents: Sequence[np.ndarray], counts: Sequence[int]) -> list[np.ndarray]:
         given = self._meet("trade", list(contents))
-        found = [of_rank[self.rank] for of_rank in given]
+        found = [of_rank[self.rank].copy() for of_rank in given]
         assert [len(content) for content in found] == list(counts)
         return found
 

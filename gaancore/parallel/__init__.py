@@ -9,7 +9,7 @@ number of `Shares`, never into as many parts as there are ranks; a share does no
 has it, and what comes of the shares is put together in their order.
 """
 
-from gaancore.parallel.ask import ask_lists, ask_rows
+from gaancore.parallel.ask import ask_lists, ask_pieces, ask_rows
 from gaancore.parallel.shares import ONE_SHARE, Shares, dealt
 from gaancore.parallel.start import agreed, leave, num_threads, team
 from gaancore.parallel.team import ALONE, Team
@@ -22,6 +22,7 @@ __all__ = [
     "Team",
     "agreed",
     "ask_lists",
+    "ask_pieces",
     "ask_rows",
     "dealt",
     "leave",

@@ -21,11 +21,23 @@ def ask_rows(
     answer : answer(*arrays) -> (len(arrays[0]), ...), the rows that another rank asks for. All
              ranks have to ask, even for nothing, and to answer alike.
     """
-    order, replies = _asked(team, owner, asked, lambda *parts: (answer(*parts),))
-    rows = np.concatenate([reply[0] for reply in replies])
-    out = np.empty_like(rows)
-    out[order] = rows
+    pieces = ask_pieces(team, owner, asked, answer)
+    first = pieces[0][1]
+    out = np.empty((owner.size, *first.shape[1:]), first.dtype)
+    for which, rows in pieces:
+        out[which] = rows
     return out
+
+
+def ask_pieces(
+    team: Team, owner: np.ndarray, asked: Sequence[np.ndarray], answer: Callable[..., np.ndarray]
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The same as each rank's answers came, without a copy: for each rank, which of the questions
+    it was asked, (k,), and their rows.
+    """
+    order, replies = _asked(team, owner, asked, lambda *parts: (answer(*parts),))
+    stops = np.cumsum([len(rows) for (rows,) in replies])[:-1]
+    return [(which, rows) for which, (rows,) in zip(np.split(order, stops), replies, strict=True)]
 
 
 def ask_lists(

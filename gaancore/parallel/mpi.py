@@ -8,7 +8,6 @@ import numpy as np
 from gaancore.array import Array, device_of, to_device, to_numpy
 from gaancore.errors import DeviceError
 from gaancore.launcher import Launch
-from gaancore.parallel.transport import split
 
 INSTALL = "pip install 'gaancore[mpi]', or build mpi4py with the MPI of this cluster"
 
@@ -30,7 +29,7 @@ class Mpi:
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             raise DeviceError(f"MPI cannot be loaded ({reason}); {INSTALL}") from None
-        self._world = MPI.COMM_WORLD
+        self._world, self._wait = MPI.COMM_WORLD, MPI.Request.Waitall
         self.rank, self.size = self._world.rank, self._world.size
         if launch.size is not None and launch.size != self.size:
             library = MPI.Get_library_version().partition("\n")[0].strip(" \0")
@@ -40,18 +39,20 @@ class Mpi:
                 "build mpi4py with the MPI of this launcher"
             )
 
-    def gather(self, content: bytes) -> list[bytes]:
+    def gather(self, content: np.ndarray) -> list[np.ndarray]:
         counts = np.empty(self.size, np.int64)
-        self._world.Allgather(np.array([len(content)]), counts)
+        self._world.Allgather(np.array([content.size]), counts)
         found = np.empty(counts.sum(), np.uint8)
-        self._world.Allgatherv(np.frombuffer(content, np.uint8), [found, counts])
-        return split(found, counts)
+        self._world.Allgatherv(content, [found, counts])
+        return np.split(found, np.cumsum(counts)[:-1])
 
-    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
-        sent = np.frombuffer(b"".join(contents), np.uint8)
-        found = np.empty(sum(counts), np.uint8)
-        self._world.Alltoallv([sent, [len(content) for content in contents]], [found, counts])
-        return split(found, counts)
+    def trade(self, contents: Sequence[np.ndarray], counts: Sequence[int]) -> list[np.ndarray]:
+        # Alltoallv would need all contents in one array: two more copies of each
+        found = [np.empty(count, np.uint8) for count in counts]
+        under_way = [self._world.Irecv(x, rank) for rank, x in enumerate(found) if x.size]
+        under_way += [self._world.Isend(x, rank) for rank, x in enumerate(contents) if x.size]
+        self._wait(under_way)
+        return found
 
     def exchange(self, rows: Array, counts: Sequence[int]) -> Array:
         width = rows.shape[2]

@@ -14,6 +14,7 @@ from gaancore.parallel.transport import Alone, Numbers, Transport
 from gaancore.parallel.values import pack, unpack
 
 FAILED = "failed"
+NONE = np.empty(0, np.uint8)
 
 
 class Team:
@@ -93,7 +94,7 @@ class Team:
         """
         if self.size == 1:
             return list(values)
-        contents = [b"" if r == self.rank else pack(value) for r, value in enumerate(values)]
+        contents = [NONE if r == self.rank else pack(value) for r, value in enumerate(values)]
         sizes = self._gather("trade", [len(content) for content in contents])
         counts = [of_rank[self.rank] for of_rank in sizes]
         found = self.transport.trade(contents, counts)

@@ -21,17 +21,17 @@ class Numbers(Protocol):
 
 
 class Transport(Numbers, Protocol):
-    """Everything. rank, size: which one of how many."""
+    """Everything. rank, size: which one of how many. Contents are (n,) uint8."""
 
     rank: int
     size: int
 
-    def gather(self, content: bytes) -> list[bytes]:
+    def gather(self, content: np.ndarray) -> list[np.ndarray]:
         """What each rank gave, in their order."""
 
-    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+    def trade(self, contents: Sequence[np.ndarray], counts: Sequence[int]) -> list[np.ndarray]:
         """What each rank had for this one, in their order. contents[r] is for rank r, and
-        counts[r] how many bytes come from it.
+        counts[r] how many bytes come from it; of this one both are empty.
         """
 
     def abort(self, code: int) -> NoReturn:
@@ -43,10 +43,10 @@ class Alone:
 
     rank, size = 0, 1
 
-    def gather(self, content: bytes) -> list[bytes]:
+    def gather(self, content: np.ndarray) -> list[np.ndarray]:
         return [content]
 
-    def trade(self, contents: Sequence[bytes], counts: Sequence[int]) -> list[bytes]:
+    def trade(self, contents: Sequence[np.ndarray], counts: Sequence[int]) -> list[np.ndarray]:
         return list(contents)
 
     def exchange(self, rows: Array, counts: Sequence[int]) -> Array:
@@ -57,8 +57,3 @@ class Alone:
 
     def abort(self, code: int) -> NoReturn:
         raise SystemExit(code)
-
-
-def split(content: np.ndarray, counts: np.ndarray | Sequence[int]) -> list[bytes]:
-    """`content` (sum(counts),) uint8 cut into as many bytes as each count says."""
-    return [part.tobytes() for part in np.split(content, np.cumsum(counts)[:-1])]

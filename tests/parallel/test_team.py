@@ -12,7 +12,7 @@ from ranks import Place, on_ranks, results
 
 from gaancore.errors import DataError, SettingsError, TrainingError
 from gaancore.parallel.start import num_threads
-from gaancore.parallel.values import pack, unpack
+from gaancore.parallel.values import ALIGNED, pack, unpack
 from gaancore.training.run_folder import FolderTakenError
 
 HOSTS = ["north", "south", "south"]
@@ -40,6 +40,19 @@ def test_arrays_come_back_with_type_and_shape(dtype):
         found[0][name][...] = 0  # it is the receiver's own
     assert_array_equal(found[1], arrays["a"].T)
     assert found[2] == 7.5
+
+
+@given(st.lists(st.integers(0, 100), max_size=5), st.text())
+def test_arrays_of_any_length_come_back_aligned_and_share_no_number(sizes, word):
+    """So that compiled loops take them as they are."""
+    arrays = [np.arange(size, dtype=np.int64 if size % 2 else np.uint8) for size in sizes]
+    message = pack([word, arrays])
+    assert message.size % ALIGNED == 0
+    found = unpack(message)[1]
+    assert all(x.flags.aligned and x.flags.writeable for x in found)
+    for before, x in zip(arrays, found, strict=True):
+        assert_array_equal(before, x)
+        x[...] = 0
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])

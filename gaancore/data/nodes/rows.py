@@ -24,7 +24,7 @@ class NodeRows(Protocol):
         none for a batch without seeds.
         """
 
-    def features(self, nodes: Sequence[np.ndarray]) -> list[np.ndarray | CSRMatrix]:
+    def features(self, nodes: Sequence[np.ndarray]) -> Sequence[np.ndarray | CSRMatrix]:
         """(n, F) float32 of each batch, standardised."""
 
     def labels(self, nodes: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -62,6 +62,11 @@ class HeldRows:
         self.parts = parts
         self.firsts = np.array(firsts, np.int64)
 
+    def find(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) each: the number of the part that has each place, and the row there."""
+        number = np.searchsorted(self.firsts, places, side="right") - 1
+        return number, places - self.firsts[number]
+
     def degrees(self, places: np.ndarray, seen: int) -> np.ndarray:
         """(n,) how many neighbours below `seen` the nodes at `places` have."""
         found = np.empty(places.size, np.int64)
@@ -102,10 +107,10 @@ class HeldRows:
 
     def _by_part(self, places: np.ndarray) -> Iterator[tuple[Part, np.ndarray, np.ndarray]]:
         """Of each part the rows that are asked for, and their positions in `places`."""
-        number = np.searchsorted(self.firsts, places, side="right") - 1
-        for at, (part, first) in enumerate(zip(self.parts, self.firsts, strict=True)):
+        number, rows = self.find(places)
+        for at, part in enumerate(self.parts):
             where = np.flatnonzero(number == at)
-            yield part, places[where] - first, where
+            yield part, rows[where], where
 
 
 def lists_in_order(

@@ -9,14 +9,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from gaancore.data.nodes.features.standardised import Features
+from gaancore.data.nodes.features.standardised import shares_in_place
 from gaancore.data.parts.dataset import PartedDataset
 from gaancore.data.parts.part import HeldRows, Part, lists_in_order, open_part
 from gaancore.errors import SettingsError
 from gaancore.graph.block import Block
 from gaancore.graph.checks import read_only
-from gaancore.parallel import ALONE, Shares, Team, ask_lists, ask_rows
-from gaancore.sparse import CSRMatrix
+from gaancore.kernels.cpu.gather import gather_pieces
+from gaancore.parallel import ALONE, Shares, Team, ask_lists, ask_pieces, ask_rows
 
 ALL = -1  # of a node's neighbours
 
@@ -95,8 +95,9 @@ class OpenParts:
         rows = PartedRows(self, self.dataset.num_nodes)
         counts, neighbours = rows.neighbours(nodes)
         indptr = _indptr(counts)
-        features, labels = rows.raw_features(nodes), rows.labels([nodes])[0]
-        part = Part(nodes, read_only(indptr), read_only(neighbours), features, labels)
+        features, labels = rows.features([nodes])[0], rows.labels([nodes])[0]
+        arcs = (read_only(indptr), read_only(neighbours))
+        part = Part(nodes, *arcs, read_only(features), labels)
         firsts = [*self.held.firsts.tolist(), self.dataset.num_nodes]
         self.held = HeldRows([*self.held.parts, part], firsts)
         self._kept = nodes
@@ -168,19 +169,34 @@ class PartedRows:
             self.team, owner, [places], lambda at: self.parts.held.degrees(at, self.num_nodes)
         )
 
-    def features(self, nodes: Sequence[np.ndarray]) -> list[np.ndarray | CSRMatrix]:
+    def features(self, nodes: Sequence[np.ndarray]) -> list[np.ndarray]:
         """(n, F) float32 of each of several batches of nodes; each row is fetched once."""
         distinct, row_of = np.unique(_one(nodes), return_inverse=True)
-        dataset = self.parts.dataset
-        statistics = self.statistics or dataset.statistics("none")
-        fetched = Features(self.raw_features(distinct), *statistics, by_row=self.by_row)
+        matrices, matrix_of, row_in = self._found(distinct)
+        mean, scale = self.statistics or self.parts.dataset.statistics("none")
         bounds = np.cumsum([len(batch) for batch in nodes])[:-1]
-        return [fetched[rows] for rows in np.split(row_of, bounds)] if nodes else []
+        made = []
+        for rows in np.split(row_of, bounds) if nodes else []:
+            places = [np.flatnonzero(matrix_of[rows] == n) for n in range(len(matrices))]
+            own = [row_in[rows[at]] for at in places]
+            x = gather_pieces(zip(matrices, own, places, strict=True), rows.size, mean, scale)
+            made.append(shares_in_place(x) if self.by_row else x)
+        return made
 
-    def raw_features(self, nodes: np.ndarray) -> np.ndarray:
-        """(n, F) float32 as in the store; nodes (n,) distinct."""
-        owner, places = self.parts.locate(nodes)
-        return ask_rows(self.team, owner, [places], lambda at: self.parts.held.features(at))
+    def _found(self, nodes: np.ndarray) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+        """Where the features of distinct `nodes` (n,) are, once those of others are fetched: some
+        matrices, and for each node which of them and which row of it has them.
+        """
+        held, (owner, places) = self.parts.held, self.parts.locate(nodes)
+        mine = owner == self.team.rank
+        here, away = np.flatnonzero(mine), np.flatnonzero(~mine)
+        matrices = [part.features for part in held.parts]
+        matrix_of, row_in = np.empty_like(nodes), np.empty_like(nodes)
+        matrix_of[here], row_in[here] = held.find(places[here])
+        for which, rows in ask_pieces(self.team, owner[away], [places[away]], held.features):
+            matrix_of[away[which]], row_in[away[which]] = len(matrices), np.arange(which.size)
+            matrices.append(read_only(rows))
+        return matrices, matrix_of, row_in
 
     def labels(self, nodes: Sequence[np.ndarray]) -> list[np.ndarray]:
         """(n,) or (n, C) of each of several batches of nodes."""

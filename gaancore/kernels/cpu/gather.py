@@ -1,5 +1,6 @@
 """Rows of a matrix on the host, fetched by number: the first thing that happens to a batch."""
 
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -16,12 +17,27 @@ def gather_rows(
     matrix (N, F) float32 or float16, which may be memory-mapped: only the pages of `rows` are read.
     rows (n,) integers in 0..N-1, not checked here. mean, scale (F,) float64.
     """
-    out = np.empty((rows.size, matrix.shape[1]), np.float32)
-    given: tuple[np.ndarray, ...] = (np.asarray(matrix),)
-    gather = _gather
-    if matrix.dtype == np.float16:  # which compiled loops do not know
-        gather, given = _gather_half, (np.asarray(matrix).view(np.uint16), _every_half())
-    share_rows(gather, *out.shape, *given, rows, mean, scale, out)
+    return gather_pieces([(matrix, rows, np.arange(rows.size))], rows.size, mean, scale)
+
+
+def gather_pieces(
+    pieces: Iterable[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    n: int,
+    mean: np.ndarray,
+    scale: np.ndarray,
+) -> np.ndarray:
+    """(n, F) from rows of several matrices: out[places] = (matrix[rows] - mean) / scale.
+
+    pieces : (matrix, rows, places) of each, matrix and rows as of `gather_rows`. The places of all
+             are 0..n-1, each once; that is not checked here.
+    """
+    out = np.empty((n, mean.size), np.float32)
+    for matrix, rows, places in pieces:
+        given: tuple[np.ndarray, ...] = (np.asarray(matrix),)
+        gather = _gather
+        if matrix.dtype == np.float16:  # which compiled loops do not know
+            gather, given = _gather_half, (np.asarray(matrix).view(np.uint16), _every_half())
+        share_rows(gather, rows.size, mean.size, *given, rows, places, mean, scale, out)
     return out
 
 
@@ -75,6 +91,7 @@ def _gather_sparse(
 def _gather(
     matrix: np.ndarray,
     rows: np.ndarray,
+    places: np.ndarray,
     mean: np.ndarray,
     scale: np.ndarray,
     out: np.ndarray,
@@ -82,9 +99,9 @@ def _gather(
     stop: int,
 ) -> None:
     for i in range(start, stop):
-        row = matrix[rows[i]]
+        row, place = matrix[rows[i]], places[i]
         for f in range(len(mean)):
-            out[i, f] = (row[f] - mean[f]) / scale[f]
+            out[place, f] = (row[f] - mean[f]) / scale[f]
 
 
 @jit
@@ -92,6 +109,7 @@ def _gather_half(
     matrix: np.ndarray,
     numbers: np.ndarray,
     rows: np.ndarray,
+    places: np.ndarray,
     mean: np.ndarray,
     scale: np.ndarray,
     out: np.ndarray,
@@ -99,6 +117,6 @@ def _gather_half(
     stop: int,
 ) -> None:
     for i in range(start, stop):
-        row = matrix[rows[i]]
+        row, place = matrix[rows[i]], places[i]
         for f in range(len(mean)):
-            out[i, f] = (numbers[row[f]] - mean[f]) / scale[f]
+            out[place, f] = (numbers[row[f]] - mean[f]) / scale[f]

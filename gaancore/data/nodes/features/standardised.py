@@ -67,10 +67,13 @@ class Features:
                 return CSRMatrix(read_only(indptr), read_only(indices), values, self.shape[1])
             matrix, nodes = dense_part(matrix, nodes), np.arange(nodes.size)
         x = gather_rows(matrix, nodes, self.mean, self.scale)
-        if self.by_row:
-            sums = np.abs(x).sum(axis=1, keepdims=True, dtype=np.float64)
-            np.divide(x, sums, out=x, where=sums > 0, casting="same_kind")
-        return x
+        return shares_in_place(x) if self.by_row else x
+
+
+def shares_in_place(x: np.ndarray) -> np.ndarray:
+    """x (n, F), each row divided by the sum of its absolute values; a row of zeros stays."""
+    sums = np.abs(x).sum(axis=1, keepdims=True, dtype=np.float64)
+    return np.divide(x, sums, out=x, where=sums > 0, casting="same_kind")
 
 
 def feature_statistics(dataset: NodeDataset, how: Normalize) -> tuple[np.ndarray, np.ndarray]:
