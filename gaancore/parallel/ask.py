@@ -7,7 +7,8 @@ import numpy as np
 
 from gaancore.parallel.team import Team
 
-# of rows: (n, ...). Of lists: how many values each has, (n,), and these one list after another
+# of rows: (n, ...). Of lists: how many values each has, (n,), and columns of these, one list after
+# another
 Answer = Callable[..., tuple[np.ndarray, ...]]
 
 
@@ -46,16 +47,16 @@ def ask_lists(
     asked: Sequence[np.ndarray],
     answer: Answer,
     told: Sequence[np.ndarray] = (),
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """counts (n,), values and order (n,): lists of values, one after another; that of question
-    order[k] is the k-th.
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """counts (n,), columns and order (n,): lists of values, one after another, and what each column
+    says of them; the list of question order[k] is the k-th.
 
-    answer : answer(*told, *arrays) -> (counts, values), else as in `ask_rows`.
+    answer : answer(*told, *arrays) -> (counts, *columns), else as in `ask_rows`.
     told   : arrays that every owner is given whole.
     """
     order, replies = _asked(team, owner, asked, answer, told)
-    counts, values = (np.concatenate(parts) for parts in zip(*replies, strict=True))
-    return counts, values, order
+    counts, *columns = (np.concatenate(parts) for parts in zip(*replies, strict=True))
+    return counts, columns, order
 
 
 def _asked(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from ranks import on_ranks, results
-from small_parts import write_both
+from small_parts import with_edge_features, write_both
 from small_reddit import small_classes, small_reddit_settings
 from small_run import contents, small_arrays, small_settings
 
@@ -41,12 +41,19 @@ def outcome(folder: Path) -> dict[str, Any]:
     return found
 
 
-WAYS: dict[str, tuple[bool, dict[str, Any]]] = {
+EDGES = "edges with features"
+WAYS: dict[str, tuple[bool | str, dict[str, Any]]] = {
     "whole neighbourhoods": (True, {"normalize": "standard"}),
     "sampled": (False, {"fanouts": (4, 3), "eval_fanouts": (3, 2), "edge_dropout": 0.2}),
     "sampled, scored on whole neighbourhoods": (False, {"eval_fanouts": (-1,)}),
+    "edges with features": (EDGES, {"edge_features": "auto", "eval_fanouts": (-1,)}),
 }
-MORE_WAYS: dict[str, tuple[bool, dict[str, Any]]] = {
+MORE_WAYS: dict[str, tuple[bool | str, dict[str, Any]]] = {
+    "edges with features, sampled": (
+        EDGES,
+        {"edge_features": "auto", "eval_fanouts": (3, 2), "edge_dropout": 0.2, "model": "max-pool"},
+    ),
+    "features of edges that are not read": (EDGES, {"edge_features": "none"}),
     "everything in a step": (True, {"batch_size": 0}),
     "features alone": (True, {"model": "fnn", "normalize": "row"}),
     "one share": (False, {"shares": 1}),
@@ -59,14 +66,15 @@ MORE_WAYS: dict[str, tuple[bool, dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
-    """The folders of a graph whose nodes have several labels, and of one whose nodes have a class;
-    some nodes of the latter are in no split.
+    """The folders of a graph whose nodes have several labels, of one whose nodes have a class, some
+    of them in no split, and of one whose edges have features.
     """
-    folders = {several: tmp_path_factory.mktemp("stores") for several in (True, False)}
+    folders = {kind: tmp_path_factory.mktemp("stores") for kind in (True, False, EDGES)}
     write_both(folders[True], small_arrays(), PARTS)
     split = small_classes()["split"].copy()
     split[::9] = -1
     write_both(folders[False], small_classes(split=split), PARTS, unflagged="context")
+    write_both(folders[EDGES], with_edge_features(small_classes()), PARTS)
     return folders
 
 

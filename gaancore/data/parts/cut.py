@@ -9,12 +9,14 @@ from scipy import sparse
 
 from gaancore.data.nodes.checks import VALUES_AT_A_TIME
 from gaancore.data.nodes.dataset import NodeDataset
+from gaancore.data.nodes.features.edges import edge_statistics
 from gaancore.data.nodes.features.matrix import filled_in_some
 from gaancore.data.nodes.features.standardised import feature_statistics
 from gaancore.data.nodes.store.reader import PARTED
 from gaancore.data.nodes.store.writer import StoreWriter
 from gaancore.data.parts.assign import assign_parts, crossing_arcs
 from gaancore.data.parts.dataset import (
+    EDGE_STATISTICS,
     NODE_IDS,
     PLACES,
     STATISTICS,
@@ -22,11 +24,11 @@ from gaancore.data.parts.dataset import (
     identity_of_cut,
     name_of_part,
 )
-from gaancore.data.parts.part import FILES, PART, PART_VERSION
+from gaancore.data.parts.part import OF_EDGES, PART, PART_VERSION, files_of
 from gaancore.data.summary import summarize_nodes
 from gaancore.errors import DataError, SettingsError
 from gaancore.graph.checks import index_dtype
-from gaancore.graph.ordered_rows import runs_of_rows, some_rows
+from gaancore.graph.ordered_rows import places_of_rows, runs_of_rows
 from gaancore.graph.stream.rows import Progress
 from gaancore.system.mapped import forget_pages
 from gaancore.system.new_folder import new_folder
@@ -63,8 +65,8 @@ def cut_store(
 
     Neighbours are kept together as `assign_parts` does. Memory is a few numbers for each node
     where `whole` is memory-mapped.
-    Raises SettingsError for fewer than 1 part or more than nodes, DataError for sparse features and
-    features of edges, which are not cut yet.
+    Raises SettingsError for fewer than 1 part or more than nodes, DataError for sparse features,
+    which are not cut yet.
     """
     if not 1 <= count <= max(1, whole.num_nodes):
         raise SettingsError(
@@ -72,11 +74,6 @@ def cut_store(
         )
     if sparse.issparse(whole.features):
         raise DataError(f"{whole.path}: sparse features are not cut; train on the store uncut")
-    if whole.graph.edge_dim:
-        raise DataError(
-            f"{whole.path}: features of edges are not cut into parts; convert without them "
-            "(edge_features: none)"
-        )
     part_of = assign_parts(whole.graph, count, progress=lambda share: progress(0.5 * share))
     order = np.argsort(part_of, kind="stable")  # of a part, ascending ids
     writer = StoreWriter(folder)
@@ -88,6 +85,9 @@ def cut_store(
     if not np.array_equal(whole.node_ids, np.arange(whole.num_nodes)):
         writer.save(NODE_IDS, whole.node_ids)
         common.append(NODE_IDS)
+    if of_edges := edge_statistics(whole):
+        writer.save(EDGE_STATISTICS, np.stack(of_edges))
+        common.append(EDGE_STATISTICS)
     files = writer.described(common)
     facts = whole.facts()
     sizes = np.bincount(part_of, minlength=count).tolist()
@@ -102,7 +102,7 @@ def cut_store(
                 "version": PART_VERSION,
                 "store": identity_of_cut(files, facts),
                 "part": number,
-                "files": part.described(FILES),
+                "files": part.described(sorted(files_of(whole.edge_dim))),
             }
         )
         progress(0.5 + 0.4 * (number + 1) / count)
@@ -132,12 +132,16 @@ def _write_rows(part: StoreWriter, whole: NodeDataset, nodes: np.ndarray) -> int
     part.save("nodes", nodes)
     part.save("indptr", indptr)
     part.save("labels", whole.labels[nodes])
-    arcs = part.create("indices", (int(indptr[-1]),), graph.indices.dtype)
-    for start, stop in runs_of_rows(indptr, ENTRIES_AT_A_TIME):
-        _, entries = some_rows(graph.indptr, graph.indices, nodes[start:stop])
-        arcs[indptr[start] : indptr[stop]] = entries
-        forget_pages(arcs)
-        forget_pages(graph.indices)
+    sources = {"indices": graph.indices}
+    if graph.edge_attr is not None:
+        sources[OF_EDGES] = graph.edge_attr
+    for name, source in sources.items():
+        of_arcs = part.create(name, (int(indptr[-1]), *source.shape[1:]), source.dtype)
+        for start, stop in runs_of_rows(indptr, ENTRIES_AT_A_TIME // max(1, source[:1].size)):
+            places = places_of_rows(graph.indptr, nodes[start:stop])
+            of_arcs[indptr[start] : indptr[stop]] = source[places]
+            forget_pages(of_arcs)
+            forget_pages(source)
     rows = part.create("features", (nodes.size, whole.num_features), np.float32)
     step = max(1, VALUES_AT_A_TIME // max(1, whole.num_features))
     for start in range(0, nodes.size, step):

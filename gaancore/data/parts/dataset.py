@@ -3,6 +3,7 @@
     meta.json        counts, notes and names, the parts, and size and CRC-32 of each file below
     places.npy       (N,) int32 or int64   where a node is if the parts lie one after another
     statistics.npy   (2, F) float64        mean and deviation of the training nodes' features
+    edge_statistics.npy   (2, B) float64   the same of the edges', only if they have features
     node_ids.npy     (N,) integers or text the source's own names, only if they are not 0 to N - 1
     part-000/        the rows of its nodes; see part.py
     part-001/ ...
@@ -32,6 +33,7 @@ from gaancore.system.paths import user_path
 
 VERSION = 2
 PLACES, STATISTICS, NODE_IDS = "places", "statistics", "node_ids"
+EDGE_STATISTICS = "edge_statistics"
 CACHE = 0.05  # a share of the nodes
 HOWS = ("none", "standard", "row")
 
@@ -49,12 +51,12 @@ class PartedDataset(Shown):
     filled       : the share of the features that are not 0, of some nodes (see `filled_in_some`).
     identity     : of this cut; each part has it too.
     node_ids     : (N,) the source's own names of the nodes, memory-mapped where it has any.
+    edge_statistics : mean and scale (B,) of the features of edges; None if they have none.
     cache        : the share of the nodes whose rows each of several processes keeps, see OpenParts.
     """
 
     family: ClassVar[str] = "nodes"
     learned: ClassVar[bool] = False
-    edge_dim: ClassVar[int] = 0
 
     name: str
     path: str
@@ -70,6 +72,7 @@ class PartedDataset(Shown):
     places: np.ndarray
     standard: np.ndarray
     node_ids: np.ndarray
+    edge_statistics: tuple[np.ndarray, np.ndarray] | None = None
     cache: float = CACHE
 
     @property
@@ -83,6 +86,10 @@ class PartedDataset(Shown):
     @property
     def num_features(self) -> int:
         return self.standard.shape[1]
+
+    @property
+    def edge_dim(self) -> int:
+        return 0 if self.edge_statistics is None else self.edge_statistics[0].size
 
     @property
     def num_classes(self) -> int:
@@ -215,7 +222,7 @@ def _described_by(folder: Path, meta: dict[str, Any]) -> PartedDataset:
         if type(meta.get(name)) is not kind:
             raise DataError(f"{file}: {name} is missing or malformed; {AGAIN}")
     files = meta["files"]
-    if not describes_files(files, {PLACES, STATISTICS}, [NODE_IDS]):
+    if not describes_files(files, {PLACES, STATISTICS}, [NODE_IDS, EDGE_STATISTICS]):
         raise DataError(f"{file}: files is missing or malformed; {AGAIN}")
     arrays = {name: mapped_file(folder, name, facts) for name, facts in files.items()}
     compare(folder, files)
@@ -235,6 +242,7 @@ def _described_by(folder: Path, meta: dict[str, Any]) -> PartedDataset:
             places=arrays[PLACES],
             standard=arrays[STATISTICS],
             node_ids=arrays.get(NODE_IDS, np.arange(arrays[PLACES].size)),
+            edge_statistics=_pair(arrays.get(EDGE_STATISTICS)),
         )
         sound = (
             dataset.counts()["num_nodes"] == dataset.num_nodes == dataset.firsts[-1]
@@ -252,6 +260,13 @@ def _described_by(folder: Path, meta: dict[str, Any]) -> PartedDataset:
     if not sound:
         raise DataError(f"{file}: its counts do not fit together; {AGAIN}")
     return dataset
+
+
+def _pair(rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
+    if rows is None:
+        return None
+    mean, scale = rows
+    return mean, scale
 
 
 def identity_of_cut(files: dict[str, Any], facts: dict[str, Any]) -> str:

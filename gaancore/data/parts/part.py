@@ -6,6 +6,7 @@ indptr.npy     (n + 1,) int64         row i is indices[indptr[i]:indptr[i + 1]]
 indices.npy    (E,) int32 or int64    ids of neighbours, in any part, ascending in a row
 features.npy   (n, F) float32
 labels.npy     (n,) int64 classes, or (n, C) uint8 of 0 and 1
+edge_attr.npy  (E, B) float32         features of its entries, if they have any
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from gaancore.data.nodes.store.reader import AGAIN, META, compare, describes_fil
 from gaancore.data.parts.dataset import PartedDataset, name_of_part
 from gaancore.errors import DataError
 from gaancore.graph.checks import columns, index_dtype, offsets
-from gaancore.graph.ordered_rows import rows_ascend, some_rows
+from gaancore.graph.ordered_rows import places_of_rows, rows_ascend
 from gaancore.graph.sampler import draw_entries
 from gaancore.system.disk import read_json
 from gaancore.system.jit import jit
@@ -27,6 +28,7 @@ from gaancore.system.mapped import forget_pages
 
 PART, PART_VERSION = "gaancore part of a store", 1
 FILES = ("nodes", "indptr", "indices", "features", "labels")
+OF_EDGES = "edge_attr"
 
 
 class Part:
@@ -39,13 +41,20 @@ class Part:
         indices: np.ndarray,
         features: np.ndarray,
         labels: np.ndarray,
+        edge_attr: np.ndarray | None = None,
     ) -> None:
         self.nodes = nodes
         self.indptr = indptr
         self.indices = indices
         self.features = features
         self.labels = labels
+        self.edge_attr = edge_attr
         self._stops: dict[int, np.ndarray] = {}
+
+    def columns(self, edges: bool) -> list[np.ndarray]:
+        """What is said of each entry: the neighbour and, with `edges`, the features of the edge."""
+        told = [self.indices, self.edge_attr] if edges else [self.indices]
+        return [column for column in told if column is not None]
 
     def stops(self, seen: int) -> np.ndarray:
         """(n,) int64: where each row ends for who sees only nodes below `seen`."""
@@ -75,21 +84,30 @@ class HeldRows:
         return found
 
     def draw(
-        self, places: np.ndarray, numbers: np.ndarray, seen: int, fanout: int, key: int, step: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self,
+        places: np.ndarray,
+        numbers: np.ndarray,
+        seen: int,
+        fanout: int,
+        key: int,
+        step: int,
+        edges: bool,
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
         """Of each node at `places` how many of its neighbours below `seen` are drawn, and these,
-        one node's after the other's; see `draw_entries`.
+        one node's after the other's, see `draw_entries`; with `edges`, the features of the edges to
+        them too.
         """
-        counts, values, order = [], [], []
+        counts, columns, order = [], [], []
         for part, rows, where in self._by_part(places):
             starts, stops = part.indptr[:-1], part.stops(seen)
             indptr, entries = draw_entries(
                 starts, stops, rows, numbers[where], fanout, np.uint64(key), step
             )
             counts.append(np.diff(indptr))
-            values.append(part.indices[entries])
+            columns.append([x[entries] for x in part.columns(edges)])
             order.append(where)
-        return lists_in_order(*map(np.concatenate, (counts, values, order)))
+        found = [np.concatenate(parts) for parts in zip(*columns, strict=True)]
+        return lists_in_order(np.concatenate(counts), found, np.concatenate(order))
 
     def features(self, places: np.ndarray) -> np.ndarray:
         """(n, F)"""
@@ -114,16 +132,16 @@ class HeldRows:
 
 
 def lists_in_order(
-    counts: np.ndarray, values: np.ndarray, order: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """counts and values of lists, one after another, of which the k-th is to become number
+    counts: np.ndarray, columns: Sequence[np.ndarray], order: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """counts and columns of lists, one after another, of which the k-th is to become number
     order[k].
     """
     back = np.empty_like(order)
     back[order] = np.arange(order.size)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    _, ordered = some_rows(indptr, values, back)
-    return counts[back], ordered
+    places = places_of_rows(indptr, back)
+    return counts[back], [column[places] for column in columns]
 
 
 def open_part(dataset: PartedDataset, number: int, who: str = "this process") -> Part:
@@ -144,7 +162,7 @@ def open_part(dataset: PartedDataset, number: int, who: str = "this process") ->
         indptr = offsets("indptr.npy", arrays["indptr"], arrays["indices"].size)
         kind = index_dtype(num_nodes)
         indices = columns("indices.npy", arrays["indices"], indptr, num_nodes, kind)
-    first = int(dataset.firsts[number])
+    first, attr = int(dataset.firsts[number]), arrays.get(OF_EDGES)
     features, labels, nodes = arrays["features"], arrays["labels"], arrays["nodes"]
     several, classes = dataset.multi_label, dataset.num_classes
     sound = {
@@ -159,11 +177,19 @@ def open_part(dataset: PartedDataset, number: int, who: str = "this process") ->
         and labels.shape == ((n, classes) if several else (n,))
         and (several or not n or 0 <= int(labels.min()) <= int(labels.max()) < classes),
     }
+    if attr is not None:
+        shape = (indices.size, dataset.edge_dim)
+        sound[OF_EDGES] = attr.dtype == np.float32 and attr.shape == shape
     forget_pages(indices)
     for name, right in sound.items():
         if not right:
             raise DataError(f"{folder / name}.npy: not the {name} of this part; {AGAIN}")
-    return Part(nodes, indptr, indices, features, labels)
+    return Part(nodes, indptr, indices, features, labels, attr)
+
+
+def files_of(edge_dim: int) -> set[str]:
+    """The files of a part of a store whose edges have so many features."""
+    return {*FILES, OF_EDGES} if edge_dim else {*FILES}
 
 
 def check_part(dataset: PartedDataset, number: int) -> None:
@@ -190,7 +216,7 @@ def _files_of(dataset: PartedDataset, number: int) -> dict[str, Any]:
             f"{meta.get('part')} of another; copy the part that was cut with it"
         )
     files = meta.get("files")
-    if not isinstance(files, dict) or not describes_files(files, {*FILES}):
+    if not isinstance(files, dict) or not describes_files(files, files_of(dataset.edge_dim)):
         raise DataError(f"{file}: files is missing or malformed; {AGAIN}")
     return files
 

@@ -15,7 +15,7 @@ from gaancore.data.parts.part import HeldRows, Part, lists_in_order, open_part
 from gaancore.errors import SettingsError
 from gaancore.graph.block import Block
 from gaancore.graph.checks import read_only
-from gaancore.kernels.cpu.gather import gather_pieces
+from gaancore.kernels.cpu.gather import gather_pieces, gather_rows
 from gaancore.parallel import ALONE, Shares, Team, ask_lists, ask_pieces, ask_rows
 
 ALL = -1  # of a node's neighbours
@@ -93,11 +93,9 @@ class OpenParts:
         owner, _ = self.locate(nodes)
         nodes = nodes[owner != self.team.rank]
         rows = PartedRows(self, self.dataset.num_nodes)
-        counts, neighbours = rows.neighbours(nodes)
-        indptr = _indptr(counts)
+        ((indptr, (neighbours, *attr)),) = rows.drawn([nodes], ALL, [0], 0, edges=True)
         features, labels = rows.features([nodes])[0], rows.labels([nodes])[0]
-        arcs = (read_only(indptr), read_only(neighbours))
-        part = Part(nodes, *arcs, read_only(features), labels)
+        part = Part(nodes, read_only(indptr), neighbours, read_only(features), labels, *attr)
         firsts = [*self.held.firsts.tolist(), self.dataset.num_nodes]
         self.held = HeldRows([*self.held.parts, part], firsts)
         self._kept = nodes
@@ -114,6 +112,8 @@ class PartedRows:
 
     statistics : (mean, scale), each (F,), by which features are standardised; None: as they are.
     by_row     : see Features.
+    edges      : (mean, scale), each (B,), by which features of edges are standardised; None: blocks
+                 carry none.
     """
 
     def __init__(
@@ -123,11 +123,13 @@ class PartedRows:
         statistics: tuple[np.ndarray, np.ndarray] | None = None,
         *,
         by_row: bool = False,
+        edges: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.parts, self.team = parts, parts.team
         self.num_nodes = seen
         self.statistics = statistics
         self.by_row = by_row
+        self.edges = edges
 
     def nodes(self, split: int) -> np.ndarray:
         """As of a dataset."""
@@ -142,24 +144,31 @@ class PartedRows:
         found: list[list[Block]] = [[] for _ in seeds]
         rows = list(seeds)
         for step, fanout in enumerate(fanouts):
-            drawn = self._drawn(rows, fanout, keys, step)
-            for batch, (indptr, neighbours) in enumerate(drawn):
+            drawn = self.drawn(rows, fanout, keys, step, edges=self.edges is not None)
+            for batch, of_batch in enumerate(drawn):
                 if rows[batch].size:
-                    arcs = (read_only(indptr), neighbours)
-                    block = Block.from_neighbours(rows[batch], *arcs, self.num_nodes)
+                    block = self._block(rows[batch], *of_batch)
                     found[batch].append(block)
                     rows[batch] = block.src_ids
         return [blocks[::-1] for blocks in found]
 
     def block_of(self, nodes: np.ndarray) -> Block:
         """The given nodes with their whole neighbourhoods, as CSRGraph.block_of."""
-        counts, neighbours = self.neighbours(nodes)
-        indptr = _indptr(counts)
-        return Block.from_neighbours(nodes, read_only(indptr), neighbours, self.num_nodes)
+        (drawn,) = self.drawn([nodes], ALL, [0], 0, edges=self.edges is not None)
+        return self._block(nodes, *drawn)
+
+    def _block(self, nodes: np.ndarray, indptr: np.ndarray, drawn: Sequence[np.ndarray]) -> Block:
+        """The block of what was drawn, with standardised features of edges."""
+        neighbours, *attr = drawn
+        edge_attr = None
+        if attr and self.edges:
+            edge_attr = read_only(gather_rows(attr[0], np.arange(len(attr[0])), *self.edges))
+        arcs = (read_only(indptr), neighbours)
+        return Block.from_neighbours(nodes, *arcs, self.num_nodes, edge_attr=edge_attr)
 
     def neighbours(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """counts (n,), and the ids of the neighbours of each node, one node's after the other's."""
-        ((indptr, neighbours),) = self._drawn([nodes], ALL, [0], 0)
+        ((indptr, (neighbours,)),) = self.drawn([nodes], ALL, [0], 0, edges=False)
         return np.diff(indptr), neighbours
 
     def degrees(self, nodes: np.ndarray) -> np.ndarray:
@@ -205,25 +214,32 @@ class PartedRows:
         found = ask_rows(self.team, owner, [places], lambda at: self.parts.held.labels(at))
         return np.split(found, np.cumsum([len(batch) for batch in nodes])[:-1]) if nodes else []
 
-    def _drawn(
-        self, batches: Sequence[np.ndarray], fanout: int, keys: Sequence[int], step: int
-    ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """indptr and the neighbours drawn for each node, of each of several batches."""
+    def drawn(
+        self,
+        batches: Sequence[np.ndarray],
+        fanout: int,
+        keys: Sequence[int],
+        step: int,
+        edges: bool,
+    ) -> list[tuple[np.ndarray, list[np.ndarray]]]:
+        """indptr and the neighbours drawn for each node, of each of several batches; with `edges`,
+        and where they have some, the features of the edges too, as in the store.
+        """
         sizes = [nodes.size for nodes in batches]
         owner, places = self.parts.locate(_one(batches))
         numbers = _one([np.arange(size) for size in sizes])
         batch = np.repeat(np.arange(len(sizes)), sizes)
-        draw = partial(self._draw, fanout=fanout, step=step)
+        draw = partial(self._draw, fanout=fanout, step=step, edges=edges)
         asked = [places, numbers, batch]
-        counts, values, order = ask_lists(
+        counts, columns, order = ask_lists(
             self.team, owner, asked, draw, told=[np.array(keys, np.uint64)]
         )
-        counts, values = lists_in_order(counts, values, order)
+        counts, columns = lists_in_order(counts, columns, order)
         ends = _indptr(counts)[np.cumsum([0, *sizes])]
         found = []
         for at, per_node in enumerate(np.split(counts, np.cumsum(sizes)[:-1]) if sizes else []):
-            indptr = _indptr(per_node)
-            found.append((indptr, read_only(values[ends[at] : ends[at + 1]])))
+            told = [read_only(column[ends[at] : ends[at + 1]]) for column in columns]
+            found.append((_indptr(per_node), told))
         return found
 
     def _draw(
@@ -235,17 +251,20 @@ class PartedRows:
         *,
         fanout: int,
         step: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        edges: bool,
+    ) -> tuple[np.ndarray, ...]:
         """What a rank is answered that asks for nodes of several batches, in their order."""
         bounds = np.searchsorted(batch, np.arange(len(keys) + 1)).tolist()
         held, seen = self.parts.held, self.num_nodes
         drawn = [
-            held.draw(places[start:stop], numbers[start:stop], seen, fanout, key, step)
+            held.draw(places[start:stop], numbers[start:stop], seen, fanout, key, step, edges)
             for key, (start, stop) in zip(keys.tolist(), pairwise(bounds), strict=True)
         ]
-        none = held.parts[0].indices[:0]
-        counts, values = _one([c for c, _ in drawn]), [v for _, v in drawn]
-        return counts, np.concatenate([none, *values])
+        columns = [[column[:0]] for column in held.parts[0].columns(edges)]
+        for _, of_batch in drawn:
+            for column, x in zip(columns, of_batch, strict=True):
+                column.append(x)
+        return _one([counts for counts, _ in drawn]), *map(np.concatenate, columns)
 
 
 def _one(parts: Sequence[np.ndarray]) -> np.ndarray:

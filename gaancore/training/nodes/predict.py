@@ -105,13 +105,14 @@ class Classifier:
         """The same of a store in parts. Raises SettingsError for what is not done on one."""
         expect_askable_of_parts(settings, prefetch)
         parts, statistics = OpenParts(dataset, team), (self.mean, self.scale)
-        return PartedScorer(parts, statistics, settings, Shares(settings.shares, team))
+        shares = Shares(settings.shares, team)
+        return PartedScorer(parts, statistics, settings, shares, self.edges)
 
     def _asked_of_parts(self, dataset: PartedDataset, team: Team) -> tuple[PartedRows, np.ndarray]:
         """The rows of a store in parts, and all nodes."""
         expect_askable_of_parts(self.settings)
         given = (OpenParts(dataset, team), dataset.num_nodes, (self.mean, self.scale))
-        rows = PartedRows(*given, by_row=self.settings.by_row)
+        rows = PartedRows(*given, by_row=self.settings.by_row, edges=self.edges)
         return rows, np.arange(dataset.num_nodes)
 
     def _asked(self, inputs: NodeInputs) -> tuple[CSRGraph, Features, np.ndarray]:

@@ -76,7 +76,8 @@ class ClassifierRun(Run):
             expect_fit_for_parts(s, prefetch)
             self.prefetch = 0  # all ranks ask for rows at the same time
             self.parts = OpenParts(dataset, team)
-            parted = PartedScorer(self.parts, dataset.statistics(s.normalize), s, shares)
+            edges = dataset.edge_statistics if _reads_edges(s, dataset) else None
+            parted = PartedScorer(self.parts, dataset.statistics(s.normalize), s, shares, edges)
             self.scorer, view = parted, parted.view(TRAIN)
             rows = view
         else:
@@ -228,7 +229,7 @@ def _expect_learnable(s: NodeSettings) -> None:
         raise SettingsError("normalize: learned features have nothing to standardise; take none")
 
 
-def _reads_edges(s: NodeSettings, dataset: NodeDataset) -> bool:
+def _reads_edges(s: NodeSettings, dataset: NodeDataset | PartedDataset) -> bool:
     """Whether the model reads the features of edges. Of files, only those that were asked for are
     there. Raises SettingsError for some of those of data in memory.
     """

@@ -1,6 +1,7 @@
 """A store in parts: its rows are those of the store that was cut; what is wrong is one line."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,12 @@ import pytest
 from numpy.testing import assert_array_equal
 from ranks import on_ranks, results
 from scipy import sparse
-from small_parts import write_both, write_whole
+from small_parts import with_edge_features, write_both, write_whole
 from small_reddit import small_classes
 from small_run import NODES, small_arrays
 
 from gaancore.data import TEST, TRAIN, VALIDATION, feature_statistics, open_store
+from gaancore.data.nodes.features.edges import edge_statistics, standardised_edges
 from gaancore.data.parts.cut import write_parts
 from gaancore.data.parts.dataset import PartedDataset, name_of_part, parted_at
 from gaancore.data.parts.part import check_part, open_part
@@ -135,6 +137,69 @@ def test_ranks_read_what_the_whole_has(folder, size, cache, split):
         assert (own > 0) == (size > 1)  # one rank counts none
         assert (kept > 0) == (size > 1 and cache > 0)
         assert (fetched > 0) == (size > 1 and cache < 1)
+
+
+@pytest.fixture(scope="module")
+def folder_of_edges(tmp_path_factory):
+    """Edges have features."""
+    found = tmp_path_factory.mktemp("edges")
+    write_both(found, with_edge_features(small_classes()), PARTS)
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("cache", [0.0, 0.2])
+@pytest.mark.parametrize("split", [TRAIN, TEST])
+def test_ranks_draw_the_features_of_edges_that_the_whole_has(folder_of_edges, size, cache, split):
+    whole, dataset = open_store(folder_of_edges / "whole"), parted_at(folder_of_edges / "parts")
+    assert dataset.edge_dim == whole.edge_dim == 3
+    for a, b in zip(dataset.edge_statistics, edge_statistics(whole), strict=True):
+        assert_array_equal(a, b)
+    statistics = edge_statistics(whole)
+    view = whole.view(split)[0]
+    graph = standardised_edges(view.graph, statistics)
+    nodes = [np.random.default_rng(n).permutation(view.num_nodes)[:9] for n in range(2)]
+
+    def work(team: Team) -> Any:
+        parts = opened(folder_of_edges, team, cache)
+        rows = PartedRows(parts, view.num_nodes, edges=statistics)
+        plain = PartedRows(parts, view.num_nodes)
+        asked = (nodes, (3, -1), [7, 8])
+        return rows.blocks(*asked), rows.block_of(nodes[0]), plain.blocks(*asked)
+
+    for blocks, around, plain in results(on_ranks(size, work)):
+        for of_batch, of_plain, seeds, key in zip(blocks, plain, nodes, (7, 8), strict=True):
+            expected = sample_blocks(graph, seeds, (3, -1), seed=key)
+            for a, b, c in zip(of_batch, expected, of_plain, strict=True):
+                assert_array_equal(a.indices, b.indices)
+                assert_array_equal(a.edge_attr, b.edge_attr)
+                assert c.edge_attr is None
+        assert_array_equal(around.edge_attr, graph.block_of(nodes[0]).edge_attr)
+
+
+def test_each_part_has_the_features_of_its_own_edges(folder_of_edges):
+    whole, dataset = open_store(folder_of_edges / "whole"), parted_at(folder_of_edges / "parts")
+    for number in range(PARTS):
+        part = open_part(dataset, number)
+        for row, node in enumerate(part.nodes):
+            start, stop = whole.graph.indptr[node : node + 2]
+            own = part.edge_attr[part.indptr[row] : part.indptr[row + 1]]
+            assert_array_equal(own, whole.graph.edge_attr[start:stop])
+
+
+@pytest.mark.parametrize("wrong", ["float64", "one column fewer", "not there"])
+def test_damaged_features_of_edges_are_named(folder_of_edges, tmp_path, wrong):
+    copy = tmp_path / "parts"
+    shutil.copytree(folder_of_edges / "parts", copy)
+    file = copy / name_of_part(1) / "edge_attr.npy"
+    attr = np.load(file)
+    np.save(file, {"float64": attr.astype(float), "one column fewer": attr[:, 1:]}.get(wrong, attr))
+    if wrong == "not there":
+        meta = json.loads((file.parent / "meta.json").read_text())
+        del meta["files"]["edge_attr"]
+        (file.parent / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(DataError, match=r"convert the data again"):
+        open_part(parted_at(copy), 1)
 
 
 def test_rows_that_are_kept_are_those_of_the_nodes_with_the_most_neighbours(folder):
@@ -330,10 +395,8 @@ def test_a_number_of_parts_that_makes_no_sense_leaves_nothing(folder, tmp_path, 
 def test_what_is_not_cut_yet_is_refused(folder, tmp_path):
     whole = open_store(folder / "whole")
     few = replace(whole, features=sparse.csr_array(whole.features))
-    edges = np.ones((whole.num_edges, 2), np.float32)
-    for data in (few, replace(whole, graph=whole.graph.with_edge_attr(edges))):
-        with pytest.raises(UserError, match="not cut"):
-            write_parts(tmp_path / "parts", 2, lambda there, data=data: data)
+    with pytest.raises(UserError, match="not cut"):
+        write_parts(tmp_path / "parts", 2, lambda there: few)
     assert not [*tmp_path.iterdir()]
 
 

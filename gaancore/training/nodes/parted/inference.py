@@ -146,7 +146,8 @@ def _blocks(block: Block, most: int) -> Iterator[Block]:
         indptr = block.indptr[run.start : run.stop + 1]
         neighbours = block.src_ids[block.indices[indptr[0] : indptr[-1]]]
         given = (block.src_ids[run], indptr - indptr[0], neighbours, int(block.src_ids.max()) + 1)
-        yield from _blocks(Block.from_neighbours(*given), most)
+        attr = None if block.edge_attr is None else block.edge_attr[indptr[0] : indptr[-1]]
+        yield from _blocks(Block.from_neighbours(*given, edge_attr=attr), most)
 
 
 def _hops(rows: PartedRows, nodes: np.ndarray, num_steps: int, shares: Shares) -> list[np.ndarray]:

@@ -18,9 +18,8 @@ class PartedScorer:
     """As Scorer; each rank counts what it predicts of its own share of the nodes.
 
     statistics : (mean, scale), each (F,), by which the model's features are standardised.
+    edges      : the same of the features of edges, each (B,); None: the model reads none.
     """
-
-    edges = None
 
     def __init__(
         self,
@@ -28,8 +27,10 @@ class PartedScorer:
         statistics: tuple[np.ndarray, np.ndarray],
         settings: NodeSettings,
         shares: Shares,
+        edges: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         self.parts = parts
+        self.edges = edges
         self.statistics = statistics
         self.settings = settings
         self.shares = shares
@@ -41,7 +42,7 @@ class PartedScorer:
             dataset, s = self.parts.dataset, self.settings
             seen = dataset.num_nodes if s.transductive else dataset.seen(split)
             given = (self.parts, seen, self.statistics)
-            self._views[split] = PartedRows(*given, by_row=s.by_row)
+            self._views[split] = PartedRows(*given, by_row=s.by_row, edges=self.edges)
         return self._views[split]
 
     def score(self, model: Model, split: int) -> Scores:
