@@ -52,17 +52,20 @@ def test_lists_come_with_their_order_and_owners_are_told_by_whom():
 
     def work(team):
         def answer(told, lengths):
-            return lengths, np.repeat(100 * team.rank + told[0], lengths.sum())
+            values = np.repeat(100 * team.rank + told[0], lengths.sum())
+            return lengths, values, np.stack([values, -values], axis=1)
 
         rng = np.random.default_rng(team.rank)
         owner, lengths = rng.integers(3, size=15), rng.integers(4, size=15)
         who = np.array([team.rank])
         return owner, lengths, *ask_lists(team, owner, [lengths], answer, told=[who])
 
-    for rank, (owner, lengths, counts, values, order) in enumerate(results(on_ranks(3, work))):
+    for rank, (owner, lengths, counts, columns, order) in enumerate(results(on_ranks(3, work))):
         assert_array_equal(np.sort(order), np.arange(15))
         assert_array_equal(counts, lengths[order])
-        assert_array_equal(values, np.repeat(100 * owner[order] + rank, counts))
+        expected = np.repeat(100 * owner[order] + rank, counts)
+        assert_array_equal(columns[0], expected)
+        assert_array_equal(columns[1], np.stack([expected, -expected], axis=1))
 
 
 def test_an_error_before_an_exchange_is_raised_in_all_ranks():
