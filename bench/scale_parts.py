@@ -9,6 +9,7 @@ from gaancore.data.parts.rows import OpenParts, PartedRows
 
 QUESTION = 24  # bytes of a node whose neighbours are drawn: its place, number and batch
 NUMBER = 8  # bytes of a place, and of a count
+FLOAT = 4  # bytes of a feature
 
 
 class Reading:
@@ -27,14 +28,14 @@ class Reading:
         count = int(dataset.cache * dataset.num_nodes)
         self.is_kept = np.zeros(dataset.num_nodes, bool)
         self.is_kept[np.lexsort((nodes, -degrees))[:count]] = True
-        self.row_bytes = 4 * dataset.num_features + NUMBER
+        self.row_bytes = FLOAT * dataset.num_features + NUMBER
         self.id_bytes = dataset.places.itemsize  # of a neighbour
         self.fetched = self.kept = 0
 
     def bytes(self, batches: Sequence[Any], rank: int) -> float:
         """What its shares of a step cost a rank in bytes: questions, which it also answers as many
-        of, the neighbours that are drawn, and features, of each node once. Labels, a few bytes for
-        each seed, are left out.
+        of, the neighbours that are drawn with the features of edges to them, and the features of
+        each node once. Labels, a few bytes for each seed, are left out.
         """
         outermost = [batch.blocks[0].src_ids for batch in batches if batch.blocks]
         read = np.unique(np.concatenate([np.zeros(0, np.int64), *outermost]))
@@ -42,7 +43,8 @@ class Reading:
         for block in (block for batch in batches for block in batch.blocks):
             asked = self._elsewhere(block.src_ids[: block.num_dst], rank)
             drawn = np.diff(block.indptr)[asked].sum()
-            total += (QUESTION + NUMBER) * asked.sum() + self.id_bytes * drawn
+            of_edge = self.id_bytes + FLOAT * block.edge_dim
+            total += (QUESTION + NUMBER) * asked.sum() + of_edge * drawn
         return float(total)
 
     def _elsewhere(self, nodes: np.ndarray, rank: int) -> np.ndarray:
