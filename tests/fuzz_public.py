@@ -7,8 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fuzzing import Facts, Sample, by_facts
-from plain_nodes import arc_of, csv_rows, load, load_undivided, nodes_csv, of_nodes
+from fuzzing import Facts, Sample, by_facts, plain_npy
+from plain_nodes import (
+    arc_of,
+    csv_rows,
+    load,
+    load_undivided,
+    nodes_csv,
+    of_nodes,
+    one_npy,
+    rows_npy,
+    with_labels,
+)
 from scipy import sparse
 from small_files import npz_arrays, write_csv, write_npz
 from small_public import (
@@ -263,6 +273,31 @@ def write_npz_edge_attr(folder: Path) -> None:
     write_npz(folder, edge_attr=np.arange(2.0 * count).reshape(count, 2))
 
 
+NODES_OF_NPY = [str(node) for node in range(len(npz_arrays()["x"]))]
+
+
+def write_npy_files(folder: Path) -> None:
+    for name, array in npz_arrays().items():
+        np.save(folder / f"{name}.npy", array)
+
+
+def _ends_with(other: str) -> Callable[[bytes], Facts]:
+    """The arcs between the ends in a file and those in another, which is whole."""
+    ends = npz_arrays()[other]
+    return lambda content: {
+        arc_of(*pair): True for pair in zip(plain_npy(content).tolist(), ends, strict=True)
+    }
+
+
+NPY_FILES = {
+    "src.npy": by_facts(_ends_with("dst")),
+    "dst.npy": by_facts(_ends_with("src")),
+    "x.npy": rows_npy(NODES_OF_NPY),
+    "y.npy": with_labels(rows_npy(NODES_OF_NPY, "label:")),
+    "split.npy": with_labels(one_npy(NODES_OF_NPY, "split")),
+}
+
+
 EDGE_FEATURES = Reading(edge_features="auto")
 
 SAMPLES = {
@@ -306,6 +341,7 @@ SAMPLES = {
         lambda folder: load(folder, reading=EDGE_FEATURES),
         {"nodes.csv": of_nodes(nodes_csv), "edges.csv": by_facts(_edges_with_features)},
     ),
+    "npy files": Sample(write_npy_files, load, NPY_FILES),
     "npz, features of edges": Sample(
         write_npz_edge_attr, lambda folder: load(folder, reading=EDGE_FEATURES)
     ),
