@@ -34,19 +34,15 @@ def _part(name: str, facts: Facts | None) -> CountsPart:
 
 
 def _rows(name: str, facts: Facts | None) -> list[Count]:
+    """The counts of the paper's data `name` beside those of files."""
     found: dict[str, Any] = {**facts, "edges": facts["num_edges"]} if facts else {}
-    return with_found(name, {_words(count): value for count, value in found.items()})
-
-
-def with_found(name: str, found: Mapping[str, Any]) -> list[Count]:
-    """The counts of the paper's data `name`; found: quantity in words -> that of a file."""
     paper = paper_data(name)
     return [
         {
             "quantity": _words(count),
             "paper": paper.get(count),
             "printed": paper["printed"].get(count),
-            "found": found.get(_words(count)),
+            "found": found.get(count),
         }
         for count in COUNTS
         if count in paper or count in paper["printed"]

@@ -116,38 +116,6 @@ def test_data_of_ones_own_stand_beside_no_paper(runs):
     assert "| gaan | 0, 1 | 7 | released | cpu | 3 | 3 s |" in lines
 
 
-def older(found: dict) -> dict:
-    """A report as gaancore 0.1 wrote it: many numbers not known, an order of means alone."""
-    old = {key: value for key, value in found.items() if key not in ("schema", "settings")}
-    known = ("name", "model", "full", "other", "seeds", "num_parameters", "variant", "device",
-             "epochs", "seconds", "out_dim")  # fmt: skip
-    old["rows"] = [
-        {key: row[key] for key in known if key in row}
-        | {"place": "section 9", "paper": {}, "paper_parameters": None}
-        for row in found["rows"]
-        if "taken_from" not in row
-    ]
-    pair = {"better": "gaan", "worse": "attention", "holds": True, "gap": 0.95, "within": False}
-    return old | {"order": {"claim": "gaan", "metric": "micro_f1", "pairs": [pair]}}
-
-
-def test_a_report_of_version_0_makes_the_same_page_except_for_its_order(runs, tmp_path):
-    found = report(runs)
-    for folder, content in (("new", found), ("old", older(found))):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "main.json").write_text(json.dumps(content), encoding="utf-8")
-    pages = [collected_page([tmp_path / name], "{} of {}".format) for name in ("new", "old")]
-    new, old = (page.splitlines() for page in pages)
-    differing = [line for line in old if line not in new]
-    assert differing == [
-        "| Test micro-F1 of every model | the full PPI (`ppi`) |  |  | 1 | 6 |",
-        "| gaan ≥ attention | +0.95 |  | 2 | not decided (no scores of single runs) |",
-    ]
-    assert "| Test micro-F1 of every model | the full PPI (`ppi`) | 6 | 8 |" in old
-    assert any("| the full Reddit | `main of reddit` |" in line for line in old)
-    assert not any("`main of ppi`" in line for line in old)
-
-
 def test_a_row_without_a_run_is_empty(runs):
     found = report(runs)
     assert row_of(found, "max-pool")["full"] == {}
@@ -287,30 +255,24 @@ def test_the_page_in_docs_has_every_number_that_the_paper_prints_of_what_was_run
     assert "could not be confirmed" not in text
 
 
-def test_older_counts_and_sizes_get_the_papers_numbers(tmp_path):
-    nodes = {"quantity": "nodes", "paper": 56_944, "found": 120}
-    counts = {"table": "datasets", "title": "The data sets", "counts": [
-        {"task": "ppi", "place": "section 9", "kind": "part", "words": "w", "rows": [nodes]},
-    ]}  # fmt: skip
-    row = {"edges": 9.0, "place": "Table 1", "paper": [512, None, None, 200_000]}
-    sizes = {
-        "schema": 1, "table": "sampling", "title": "Sampled sizes", "task": "reddit",
-        "data": {"kind": "synthetic", "words": "w", "file": "f", "checksum": "0"}, "changed": [],
-        "beside": False, "missing": [],
-        "rows": [row | {"name": n, "nodes": [1.0, 2.0, 3.0]} for n in ("not merged", "merged")],
-    }  # fmt: skip
-    for report in (counts, sizes):
-        path = tmp_path / f"{report['table']}.json"
-        path.write_text(json.dumps(report), encoding="utf-8")
-    lines = collected_page([tmp_path], "{} of {}".format).splitlines()
-    assert "|  | paper (Table 2, section 4.2) | found: the full set | found: other data |" in lines
-    assert "| nodes | 56.9K; exactly 56,944 |  | 120 |" in lines
-    assert "| merged, paper (Table 1, section 4.1) | 512 | 7.5K | 70.7K | 0.2M |  |" in lines
+@pytest.mark.parametrize("schema", [0, 1, 99])
+def test_a_report_of_another_version_is_refused(runs, tmp_path, schema):
+    other = report(runs) | {"schema": schema}
+    (tmp_path / "main.json").write_text(json.dumps(other), encoding="utf-8")
+    with pytest.raises(
+        DataError, match=rf"main\.json: .* \(schema {schema}, .*make the table again"
+    ):
+        collected_page([tmp_path], "{} of {}".format)
 
 
-@pytest.mark.parametrize("content", [{"counts": 3}, {"counts": [{}]}])
-def test_an_older_report_that_lacks_something_is_damaged(tmp_path, content):
-    path = tmp_path / "datasets.json"
-    path.write_text(json.dumps({"table": "datasets", "title": "t"} | content), encoding="utf-8")
-    with pytest.raises(DataError, match=r"datasets\.json: damaged"):
+LOST = [{key: None} for key in ("title", "data", "rows", "changed", "missing", "order", "task")]
+WRONG = [{key: x} for key in ("data", "rows", "order", "task") for x in (3, "x", [3])]
+
+
+@pytest.mark.parametrize("damage", LOST + WRONG, ids=str)
+def test_a_damaged_report_is_named(runs, tmp_path, damage):
+    (key, value), found = *damage.items(), report(runs)
+    found = {k: x for k, x in found.items() if k != key} | ({} if value is None else damage)
+    (tmp_path / "main.json").write_text(json.dumps(found), encoding="utf-8")
+    with pytest.raises(DataError, match=r"main\.json: damaged"):
         collected_page([tmp_path], "{} of {}".format)

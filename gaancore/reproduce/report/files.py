@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from gaancore.errors import DataError, SettingsError
-from gaancore.reproduce.report.older import up_to_date
 from gaancore.reproduce.report.page import page
 from gaancore.reproduce.report.schema import SCHEMA, Report
 from gaancore.reproduce.tables import TABLES
@@ -24,25 +23,26 @@ def write_report(report: Report, out: Path) -> list[Path]:
 
 
 def reports_in(folder: Path) -> list[Report]:
-    """Every report in a folder. Raises DataError if one is damaged or of a later version."""
+    """Every report in a folder. Raises DataError if one is damaged or of another version."""
     paths = (folder / f"{table}.json" for table in TABLES)
     return [read_report(path) for path in paths if path.exists()]
 
 
 def read_report(path: Path) -> Report:
-    """The report at `path`. Raises DataError if it is damaged or of a later version."""
+    """The report at `path`. Raises DataError if it is damaged or of another version."""
     report: Any = read_json(path)
     if not isinstance(report, dict) or report.get("table") != path.stem:
         raise DataError(f"{path}: not a report of table {path.stem}; remove it")
-    if (schema := report.get("schema", 0)) > SCHEMA:
+    if (schema := report.get("schema", 0)) != SCHEMA:
         raise DataError(
-            f"{path}: written by a later gaancore (schema {schema}, this one reads up to "
-            f"{SCHEMA}); install that version"
+            f"{path}: written by another version of gaancore (schema {schema}, this one reads "
+            f"{SCHEMA}); make the table again, which does no run twice"
         )
     try:
-        return up_to_date(report)  # type: ignore[return-value]
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path}: damaged (no {error}); remove it") from None
+        page(report)  # type: ignore[arg-type]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path}: damaged (no {error}); make the table again") from None
+    return report  # type: ignore[return-value]
 
 
 def expect_same_data(out: Path, table: str, task: str, checksum: str) -> None:

@@ -197,7 +197,7 @@ def _pair(pair: Pair) -> list[str]:
     found, outcome = pair["interval"], str(pair["outcome"])
     between = " to ".join(map(_signed, found)) if found else ""
     if found is None:
-        outcome += " (one run)" if pair["n"] == 1 else " (no scores of single runs)"
+        outcome += " (one run)"
     elif outcome == "reversed":
         outcome = f"**{outcome}**"
     return [name, _signed(pair["difference"]), between, str(pair["n"]), outcome]

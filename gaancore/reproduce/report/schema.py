@@ -1,8 +1,7 @@
 """Reports as types: what TABLE.json holds.
 
-`schema` counts their versions. Version 0, without the key, is that of gaancore 0.1. It is like
-version 1, except for `settings`, which it does not have. Neither has the `scores` of single runs,
-nor the text of what the paper prints; older.py brings both up to version 2.
+`schema` counts their versions. A report of another version is refused: it is made again from the
+records of its runs.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict
@@ -67,8 +66,7 @@ class Pair(TypedDict):
     outcome: Outcome
     n: int  # seeds
     difference: NotRequired[float]  # mean over the seeds, positive in that order
-    interval: NotRequired[list[float] | None]  # of 95 %; None for one seed, or where the
-    # scores of single runs are not known
+    interval: NotRequired[list[float] | None]  # of 95 %; None for one seed
 
 
 class Order(TypedDict):
