@@ -153,5 +153,3 @@ def test_the_page_never_says_holds_and_names_the_interval():
     assert found == "| a ≥ b | −0.50 | −0.75 to −0.25 | 3 | **reversed** |"
     one = line(pair | {"outcome": "not decided", "n": 1, "interval": None})
     assert one == "| a ≥ b | −0.50 |  | 1 | not decided (one run) |"
-    unknown = line(pair | {"outcome": "not decided", "interval": None})
-    assert unknown == "| a ≥ b | −0.50 |  | 3 | not decided (no scores of single runs) |"
