@@ -1,6 +1,6 @@
 """Scores of a classifier on labelled nodes of a graph that it was not trained on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,6 @@ import numpy as np
 from gaancore.choices import Nan
 from gaancore.data.nodes.checks import check_split
 from gaancore.data.nodes.dataset import TEST, TRAIN, UNFLAGGED, NodeDataset
-from gaancore.data.nodes.features.far import far_from_training
-from gaancore.data.nodes.inputs import NodeInputs, match_categories
 from gaancore.data.nodes.layouts.find import read_layout
 from gaancore.data.nodes.make import make_dataset
 from gaancore.data.nodes.missing import fill_missing
@@ -26,7 +24,6 @@ from gaancore.trained.scores import scores_of
 from gaancore.training.nodes.metrics import class_counts
 from gaancore.training.nodes.predict import Classifier
 from gaancore.training.nodes.settings import NodeSettings
-from gaancore.training.same_data import joined_by_position
 
 ALL = "all"  # the name of the labelled nodes of a graph without a split
 
@@ -97,37 +94,6 @@ def _some(path: str | None, parts: dict[str, np.ndarray]) -> dict[str, np.ndarra
 def _parts(split: np.ndarray) -> dict[str, np.ndarray]:
     rows = {name: np.flatnonzero(split == number) for name, number in SPLITS.items()}
     return {name: found for name, found in rows.items() if found.size}
-
-
-def told_of_features(
-    inputs: NodeInputs, classifier: Classifier, facts: Mapping[str, Any]
-) -> NodeInputs:
-    """`inputs` with the run's categories; notes say so if features, of nodes or of edges, can only
-    be joined by their position, if they are far from those of training, and if those of nodes
-    belong to one graph.
-
-    facts : what the run wrote down about its data.
-    """
-    known = facts.get("feature_names")
-    of_edges = facts.get("edge_names") if classifier.edges else None
-    inputs = match_categories(inputs, known, of_edges)
-    notes = [joined_by_position(known, inputs.feature_names)]
-    if classifier.settings.features == "spectral":
-        notes.append(
-            "warning: eigenvectors of one graph say nothing about another: only if this is the "
-            "graph of training do the outputs mean anything"
-        )
-    mean, scale = classifier.mean, classifier.scale
-    if inputs.features.shape[1] == mean.size:
-        far = far_from_training(inputs.features, mean, scale, inputs.feature_names)
-        notes.append(far and f"warning: {far}; do they have the same units?")
-    rows = inputs.graph.edge_attr
-    if classifier.edges and rows is not None and rows.shape[1] == classifier.edges[0].size:
-        line = joined_by_position(of_edges, inputs.edge_names)
-        notes.append(line and f"of edges: {line}")
-        far = far_from_training(rows, *classifier.edges, inputs.edge_names)
-        notes.append(far and f"warning: of edges: {far}; do they have the same units?")
-    return replace(inputs, notes=(*inputs.notes, *filter(None, notes)))
 
 
 class NewGraph:

@@ -12,12 +12,13 @@ import numpy as np
 from gaancore.choices import Nan
 from gaancore.data.nodes.dataset import NodeDataset
 from gaancore.data.nodes.inputs import NodeInputs, inputs_of, read_inputs
-from gaancore.data.parts.dataset import PartedDataset, parted_at
+from gaancore.data.parts.dataset import PartedDataset
 from gaancore.errors import DataError, SettingsError, expect_choice
-from gaancore.trained.elsewhere import NewGraph, labelled_nodes, told_of_features
+from gaancore.trained.elsewhere import NewGraph, labelled_nodes
 from gaancore.trained.opened import DEFAULT_SPLITS, OpenedRun, Scored
 from gaancore.trained.own import SPLITS, scored_on_own
 from gaancore.trained.predictions import Predictions, predictions_of
+from gaancore.trained.told import expect_own, parts_at, told_of_features, told_of_parts
 from gaancore.training.choices import with_changes
 from gaancore.training.nodes import words
 from gaancore.training.nodes.heads.explain import ArcAttention, arc_attention, node_gates
@@ -26,7 +27,7 @@ from gaancore.training.nodes.parted.scorer import PartedScorer
 from gaancore.training.nodes.predict import Classifier, load_classifier
 from gaancore.training.nodes.scorer import Scorer
 from gaancore.training.prefetch import made_ahead
-from gaancore.training.same_data import data_differences, expect_same_data
+from gaancore.training.same_data import data_differences
 
 Data = str | Path | NodeDataset | NodeInputs | PartedDataset | None  # None: the run's own
 
@@ -58,11 +59,12 @@ class NodeRun(OpenedRun):
         return load_classifier(self.folder, self.settings, self.facts, self.device)
 
     def asked(self, data: Data = None, *, nan: Nan | None = None) -> NodeInputs | PartedDataset:
-        """The graph that the run is asked about, as `inputs`; or the run's own data where these, or
-        `data`, are a store in parts. Raises SettingsError for parts of other data.
-        """
-        parted = self._in_parts(data)
-        return self.inputs(data, nan=nan) if parted is None else parted
+        """The graph that the run is asked about: as `inputs`, or as a store in parts."""
+        if (parted := parts_at(data, self.path, self.facts)) is None:
+            return self.inputs(data, nan=nan)
+        if nan is not None:
+            raise SettingsError(f"nan: {parted.path}: a store has no such features; leave it out")
+        return told_of_parts(parted, self.classifier, self.facts, self.team)
 
     def inputs(self, data: Data = None, *, nan: Nan | None = None) -> NodeInputs:
         """The graph that the run is asked about, whole.
@@ -86,13 +88,6 @@ class NodeRun(OpenedRun):
             "reading": replace(self.settings.reading, needed=False),
         }
         return self._told(read_inputs(data, nan=nan, **options))
-
-    def _in_parts(self, data: Any) -> PartedDataset | None:
-        found = parted_at(self.facts["path"] if data is None else data)
-        if not isinstance(found, PartedDataset):
-            return None
-        expect_same_data(self.path, self.facts, found.facts())
-        return found
 
     @property
     def _nan_elsewhere(self) -> Nan:
@@ -195,8 +190,9 @@ class NodeRun(OpenedRun):
         """
         for split in splits or ():
             expect_choice("splits", split, tuple(SPLITS))
-        if (parted := self._in_parts(data)) is not None:
+        if (parted := parts_at(data, self.path, self.facts)) is not None:
             parts = splits or DEFAULT_SPLITS
+            expect_own(parted, self.facts)
             return self._on_own(parted, parts, eval_fanouts, per_class, prefetch)
         asked = (eval_fanouts, per_class, made_ahead(prefetch, self.device))
         own, differ = (self.dataset, []) if data is None else self._compared(data)

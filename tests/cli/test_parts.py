@@ -7,7 +7,8 @@ import shutil
 import numpy as np
 import pytest
 from mpi_runs import NEEDS_MPI, ended, start_ranks
-from small_run import contents, small_options, write_small_npz
+from small_parts import write_both
+from small_run import contents, small_arrays, small_options, write_small_npz
 
 from gaancore.data.nodes.store.writer import StoreWriter
 
@@ -98,6 +99,47 @@ def test_what_is_asked_on_parts_is_what_the_whole_says_under_the_files_own_ids(
     ids = [line.split(",")[0] for line in (tmp_path / "x.csv").read_text("utf-8").splitlines()[1:]]
     assert sorted(map(int, ids)) == [*range(120)]
     assert ids != sorted(ids, key=int)  # the store has an order of its own
+
+
+def both(folder, **changes):
+    folder.mkdir()
+    write_both(folder, small_arrays(seed=1) | changes, 2)
+
+
+@pytest.fixture
+def others(tmp_path, parts):
+    """Another graph with the same columns, as a store and in parts, where a run is too."""
+    both(tmp_path / "others")
+    return parts
+
+
+@NEEDS_MPI
+def test_another_graph_in_parts_is_asked_as_the_same_one_whole(gaancore, others, tmp_path):
+    assert gaancore("train", *OPTIONS, "--data=whole", "--out=run").code == 0
+    asked = ["predict", "run", "--data", "others/whole", "--out", "whole.csv"]
+    assert gaancore(*asked).code == 0
+    asked = ["predict", "run", "--data", "others/parts", "--out"]
+    assert gaancore(*asked, "one.csv").code == 0
+    code, _, errors = ended(start_ranks(tmp_path, (2, [*asked, "two.csv"])))
+    assert (code, errors) == (0, [])
+    whole, one, two = ((tmp_path / f"{n}.csv").read_bytes() for n in ("whole", "one", "two"))
+    assert whole == one == two
+
+
+def test_what_is_wrong_with_another_graph_in_parts_is_one_line(gaancore, refused, others, tmp_path):
+    assert gaancore("train", *OPTIONS, "--data=whole", "--out=run").code == 0
+    words = refused("predict", "run", "--data", "others/parts", "--nan", "zero")
+    assert words.startswith("--nan: ")
+    words = refused("evaluate", "run", "--data", "others/parts")
+    assert "another graph is predicted in parts, but scored whole; give the store that was" in words
+    x = small_arrays(seed=1)["x"]
+    both(tmp_path / "far", x=500 + x)
+    told = gaancore("predict", "run", "--data", "far/parts", "--out", "far.csv")
+    assert "warning: " in told.err + told.out
+    assert "do they have the same units?" in told.err + told.out
+    both(tmp_path / "few", x=x[:, 1:])
+    words = refused("predict", "run", "--data", "few/parts")
+    assert "features: the run was trained on 6 a node, here are 5" in words
 
 
 @pytest.mark.parametrize("drawn", [[], ["--eval-fanouts", "3,2"]], ids=["whole", "drawn"])

@@ -109,6 +109,11 @@ class PartedDataset(Shown):
         return None if names is None else tuple(names)
 
     @property
+    def edge_names(self) -> tuple[str, ...] | None:
+        names = self.facts_of_whole.get("edge_names")
+        return None if names is None else tuple(names)
+
+    @property
     def crossing_share(self) -> float:
         """The share of the arcs that lead from one part to another."""
         return self.crossing / max(1, self.num_edges)
@@ -141,6 +146,10 @@ class PartedDataset(Shown):
         if how != "standard":
             return np.zeros(self.num_features), np.ones(self.num_features)
         return self.standard[0], self.standard[1]
+
+    def with_notes(self, *lines: str) -> "PartedDataset":
+        """The same, of which there is more to say."""
+        return replace(self, facts_of_whole=self.facts_of_whole | {"notes": [*self.notes, *lines]})
 
     def counts(self) -> dict[str, Any]:
         """How many of everything, as JSON can hold it."""

@@ -109,8 +109,10 @@ class Classifier:
         return PartedScorer(parts, statistics, settings, shares, self.edges)
 
     def _asked_of_parts(self, dataset: PartedDataset, team: Team) -> tuple[PartedRows, np.ndarray]:
-        """The rows of a store in parts, and all nodes."""
+        """The rows of a store in parts, and all nodes. Raises DataError as `features`, `graph`."""
         expect_askable_of_parts(self.settings)
+        self.expect_features(dataset.path, dataset.num_features, dataset.feature_names)
+        self.expect_edges(dataset.path, dataset.edge_dim, dataset.edge_names)
         given = (OpenParts(dataset, team), dataset.num_nodes, (self.mean, self.scale))
         rows = PartedRows(*given, by_row=self.settings.by_row, edges=self.edges)
         return rows, np.arange(dataset.num_nodes)
@@ -146,12 +148,7 @@ class Classifier:
                     "features of the files, or on degree, spectral or ones (features)"
                 )
             return Features(one_hot(self.mean.size), self.mean, self.scale)
-        if inputs.features.shape[1] != self.mean.size:
-            raise DataError(
-                f"{inputs.path}: features: the run was trained on {self.mean.size:,} a node, "
-                f"here are {inputs.features.shape[1]:,}"
-            )
-        _expect_names(f"{inputs.path}: features", self.feature_names, inputs.feature_names)
+        self.expect_features(inputs.path, inputs.features.shape[1], inputs.feature_names)
         by_row = self.settings.by_row
         return Features(inputs.features, self.mean, self.scale, by_row=by_row)
 
@@ -160,16 +157,28 @@ class Classifier:
 
         Raises DataError if they are not those, by their number or by their names.
         """
-        if self.edges is None:
-            return standardised_edges(inputs.graph, None)
-        graph = inputs.graph
-        if graph.edge_dim != self.edges[0].size:
+        self.expect_edges(inputs.path, inputs.graph.edge_dim, inputs.edge_names)
+        return standardised_edges(inputs.graph, self.edges)
+
+    def expect_features(self, path: str | None, count: int, names: tuple[str, ...] | None) -> None:
+        """Raises DataError unless `count` features of these `names` are those of training."""
+        if count != self.mean.size:
             raise DataError(
-                f"{inputs.path}: edges: the run was trained on {self.edges[0].size:,} features an "
-                f"edge, here are {graph.edge_dim:,}"
+                f"{path}: features: the run was trained on {self.mean.size:,} a node, "
+                f"here are {count:,}"
             )
-        _expect_names(f"{inputs.path}: edges", self.edge_names, inputs.edge_names)
-        return standardised_edges(graph, self.edges)
+        _expect_names(f"{path}: features", self.feature_names, names)
+
+    def expect_edges(self, path: str | None, count: int, names: tuple[str, ...] | None) -> None:
+        """The same of the features of edges, if the model reads some."""
+        if self.edges is None:
+            return
+        if count != self.edges[0].size:
+            raise DataError(
+                f"{path}: edges: the run was trained on {self.edges[0].size:,} features an "
+                f"edge, here are {count:,}"
+            )
+        _expect_names(f"{path}: edges", self.edge_names, names)
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Of each label by itself, sigmoid(logit), where nodes have several; else softmax over the
