@@ -98,6 +98,12 @@ def make_traffic(
     if graph.edge_dim:
         edge_names += (OWN_DIRECTION,) if graph_kind == "undirected" else ()
         graph_notes.append(f"graph: edge_features can read its {', '.join(edge_names)}")
+        rows = graph.edge_attr
+        graph_notes += [
+            f"graph: {name} is the same on every arc, so of no use"
+            for name, column in zip(edge_names, rows.T, strict=True)
+            if column.size and (column == column[0]).all()
+        ]
     places, place_notes = places_of(sensor_ids, coordinates)
     beside, beside_notes = others_of(raw.path, raw.speeds.shape, others or {}, sensor_ids)
     notes = (

@@ -38,6 +38,20 @@ def test_a_matrix_gives_the_weight_and_whether_a_road_is_driven_so(folder):
     assert ("c", "b") not in features(one_way)
 
 
+def test_a_feature_that_all_arcs_have_alike_is_told(folder):
+    """As of a matrix that has every road both ways, and weights of 1."""
+    np.savetxt(folder / "adj.csv", [[0, 1, 0], [1, 0, 1], [0, 1, 0]], delimiter=",")
+    data = load_metr_la(folder / "speeds.npz", start="2012-03-01")
+    told = [note for note in data.notes if "of no use" in note]
+    assert told == [
+        f"graph: {name} is the same on every arc, so of no use"
+        for name in ("weight", "own direction")
+    ]
+    np.savetxt(folder / "adj.csv", [[0, 1, 0], [0.5, 0, 1], [0, 0, 0]], delimiter=",")
+    data = load_metr_la(folder / "speeds.npz", start="2012-03-01")
+    assert not any("of no use" in note for note in data.notes)
+
+
 def test_lengths_of_roads_are_features_beside_their_weights(folder):
     (folder / "distances.csv").write_text("from,to,cost\na,b,100\nb,a,150\nb,c,120\na,c,9000\n")
     data = load_metr_la(folder / "speeds.npz", graph=folder / "distances.csv", start="2012-03-01")
