@@ -29,7 +29,7 @@ class Mpi:
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             raise DeviceError(f"MPI cannot be loaded ({reason}); {INSTALL}") from None
-        self._world, self._wait = MPI.COMM_WORLD, MPI.Request.Waitall
+        self._world = MPI.COMM_WORLD
         self.rank, self.size = self._world.rank, self._world.size
         if launch.size is not None and launch.size != self.size:
             library = MPI.Get_library_version().partition("\n")[0].strip(" \0")
@@ -38,6 +38,7 @@ class Mpi:
                 f"it uses another MPI ({library[:60]}); start it by the mpiexec of that MPI, or "
                 "build mpi4py with the MPI of this launcher"
             )
+        self._wait = MPI.Request.Waitall
 
     def gather(self, content: np.ndarray) -> list[np.ndarray]:
         counts = np.empty(self.size, np.int64)

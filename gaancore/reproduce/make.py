@@ -158,7 +158,7 @@ class TrainedTable:
         self.wanted = rows_of(asked.table, task.name, asked.rows)
         folder = runs_folder(asked.out, task.name, facts["checksum"])
         seeds = asked.seeds or seeds_of(asked.table, task.name)
-        self.runs = plan(self.rows, seeds, folder, facts["checksum"], self.settings)
+        self.runs = plan(self.rows, seeds, folder, facts, self.settings)
 
     def settings(self, row: Row, seed: int) -> Any:
         """Those of a run: the task's for these data, the row's, and what was asked for."""

@@ -1,17 +1,19 @@
 """The runs of a table: where each lives, how far it is, and its record."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from gaancore.errors import DataError, SettingsError
+from gaancore.reproduce.report.data import FILES, Facts
 from gaancore.reproduce.tables import Row
 from gaancore.system.disk import read_json
 from gaancore.tasks import Task, task_named, task_of
 from gaancore.training.choices import differences, with_changes
 from gaancore.training.record import LogLine, Record
 from gaancore.training.run_folder import RunFolder
+from gaancore.training.same_data import data_differences
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,14 @@ def plan(
     rows: Sequence[Row],
     seeds: int,
     folder: Path,
-    checksum: str,
+    facts: Facts,
     settings_of: Callable[[Row, int], Any],
 ) -> list[TableRun]:
     """Every row with every seed, seed 0 of all rows first.
 
-    A run that exists already, under whatever name, is found by its settings, so tables share
-    runs. Raises SettingsError if a run's own folder holds one with other settings or data.
+    A run that exists already, under whatever name, is found by its settings and by its data, of
+    which `facts` are written down, so tables share runs. It may have read the same files from
+    elsewhere. Raises SettingsError if a run's own folder holds one with other settings or data.
     """
     there = {path.parent: _stored(path.parent) for path in sorted(folder.glob("*/settings.json"))}
     planned = []
@@ -88,28 +91,31 @@ def plan(
         for row in rows:
             settings = settings_of(row, seed)
             own = folder / f"{row.name}-{settings.variant}-seed{seed}"
-            if own in there:
-                _expect_same(own, settings, checksum, *there[own])
-                found = own
-            else:
-                same = [path for path in there if there[path] == (settings, checksum)]
-                found = same[0] if same else own
-            planned.append(TableRun(row, seed, settings, RunFolder(found)))
+            same = [path for path in there if not _differences(*there[path], settings, facts)]
+            found = same[0] if same and own not in there else own
+            if own in there and (wrong := _differences(*there[own], settings, facts)):
+                raise SettingsError(
+                    f"{own}: a run with other settings is there: {'; '.join(wrong)}; choose "
+                    "another folder (out)"
+                )
+            stored, _ = there.get(found, (settings, facts))
+            planned.append(TableRun(row, seed, stored, RunFolder(found)))
     return planned
 
 
-def _stored(path: Path) -> tuple[Any, str]:
+def _stored(path: Path) -> tuple[Any, Facts]:
     folder = RunFolder(path)
-    settings, facts = task_of(folder).stored(folder)
-    return settings, facts["checksum"]
+    return task_of(folder).stored(folder)
 
 
-def _expect_same(path: Path, asked: Any, checksum: str, found: Any, found_checksum: str) -> None:
-    wrong = differences(found, asked) if type(found) is type(asked) else ["task"]
-    if found_checksum != checksum:
-        wrong.append(f"data checksum: {found_checksum} -> {checksum}")
-    if wrong:
-        raise SettingsError(
-            f"{path}: a run with other settings is there: {'; '.join(wrong)}; choose another "
-            "folder (out)"
-        )
+def _differences(found: Any, then: Facts, asked: Any, now: Facts) -> list[str]:
+    """What tells a run that is there from one that is asked for; not where its files lay."""
+    if type(found) is not type(asked):
+        return ["task"]
+    return differences(_named(found), _named(asked)) + data_differences(then, now)
+
+
+def _named(settings: Any) -> Any:
+    """Settings with the last part of each path; what the files hold is compared as data."""
+    there = {name: Path(path).name for name in FILES if (path := getattr(settings, name, ""))}
+    return replace(settings, **there)

@@ -491,10 +491,10 @@ class TestRefusals:
         line = refused("reproduce", "main", "--task", "classes")
         assert line.startswith("--data: task classes has no data of its own")
 
-    def test_a_report_of_a_later_version(self, main_table, refused, tmp_path):
+    def test_a_report_of_another_version(self, main_table, refused, tmp_path):
         path = tmp_path / "out" / "main.json"
         path.write_text(json.dumps(report(path.parent) | {"schema": 3}), encoding="utf-8")
-        assert "written by a later gaancore (schema 3" in refused("results", "out")
+        assert "written by another version of gaancore (schema 3" in refused("results", "out")
 
     def test_an_unknown_row(self, refused, data):
         line = refused("reproduce", "main", "--data", data, "--rows", "gaan,GraphSAGE")
