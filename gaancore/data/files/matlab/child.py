@@ -58,7 +58,7 @@ def main(path: str, folder: str, *names: str) -> None:
             name: write(Path(folder), name, variables[name]) for name in names if name in variables
         }
         found = {"matrices": matrices, "others": others}
-    except NotImplementedError:
+    except NotImplementedError:  # what SciPy raises for files of MATLAB 7.3
         found = {"error": "MATLAB 7.3's format; save it with the option -v7"}
     except Exception as error:  # a damaged file makes SciPy raise nearly anything
         found = {"error": str(error).partition("\n")[0] or type(error).__name__}
