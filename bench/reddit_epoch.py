@@ -12,7 +12,8 @@ it. The first batches, which compile kernels, are not counted; neither is openin
 --peer-python names an interpreter that has DGL: it trains a network of the same size on the same
 training graph with DGL's sampler and kernels, see reddit_peer.py. Each library gets a process of
 its own for each number of threads, one after the other, --rounds times. CPU seconds say more than
-seconds where the machine is shared.
+seconds where the machine is shared. "products s" is how long the matrix products of our batches
+take with nothing else between them (products_alone.py).
 """
 
 import argparse
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from products_alone import products_of, seconds_alone
 from segment_peers import KEPT
 from timing import machine
 
@@ -40,7 +42,7 @@ from gaancore.ops import softmax_cross_entropy
 from gaancore.optim import Adam, clip_grad_norm
 from gaancore.system.process import peak_rss_mb, prepare_process
 from gaancore.tensor import Tensor
-from gaancore.training.nodes.batches import Batches
+from gaancore.training.nodes.batches import Batch, Batches
 from gaancore.training.nodes.build import build_model
 from gaancore.training.nodes.settings import task_settings
 from gaancore.training.prefetch import Prefetch
@@ -61,21 +63,28 @@ def measure(store: str, num_threads: int, num_batches: int, depth: int) -> dict[
     batches = Batches(view, rows, settings, model.num_steps)
     optimizer = Adam(model.named_parameters(), settings.lr)
     edges = []
+
+    def learn(batch: Batch, number: int) -> None:
+        logits = model(Tensor(batch.x), batch.blocks, seed=number)
+        loss = softmax_cross_entropy(logits, batch.labels)
+        model.zero_grad()
+        loss.backward()
+        clip_grad_norm(model.named_parameters(), settings.clip_norm)
+        optimizer.step()
+
     with Prefetch(batches.step, count(), depth=depth) as ahead:
         for number, step in enumerate(islice(ahead, WARM_UP + num_batches)):
             (batch,) = step.batches  # the only share
             if number == WARM_UP:
                 ahead.waited, cpu, clock = 0.0, time.process_time(), time.perf_counter()
-            logits = model(Tensor(batch.x), batch.blocks, seed=number)
-            loss = softmax_cross_entropy(logits, batch.labels)
-            model.zero_grad()
-            loss.backward()
-            clip_grad_norm(model.named_parameters(), settings.clip_norm)
-            optimizer.step()
+            learn(batch, number)
             edges.append(sum(block.num_edges for block in batch.blocks))
             if number == WARM_UP + num_batches - 1:  # before what lies ahead is waited for
                 seconds, cpu = time.perf_counter() - clock, time.process_time() - cpu
                 waited = ahead.waited
+    peak = peak_rss_mb()
+    products = products_of(lambda: learn(batch, number + 1))  # those of one batch
+    alone = statistics.median(seconds_alone(products) for _ in range(3))
     return {
         "library": "gaancore",
         "threads": num_threads,
@@ -85,8 +94,9 @@ def measure(store: str, num_threads: int, num_batches: int, depth: int) -> dict[
         "cpu_seconds": cpu,
         "edges": sum(edges[WARM_UP:]),
         "waiting_share": waited / seconds,
+        "products_seconds": alone * num_batches,
         "parameters": model.num_parameters,
-        "peak_rss_mb": peak_rss_mb(),
+        "peak_rss_mb": peak,
     }
 
 
@@ -117,7 +127,7 @@ def main() -> None:
     facts, rows = machine(), []
     print(", ".join(f"{name} {value}" for name, value in facts.items()))
     print(f"{'library':<10}{'threads':>8}{'s / epoch':>11}{'CPU s':>9}{'M edges/s':>11}"
-          f"{'waiting':>9}{'peak MB':>9}{'parameters':>12}")  # fmt: skip
+          f"{'products s':>12}{'waiting':>9}{'peak MB':>9}{'parameters':>12}")  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         if args.peer_python:
             write_training_graph(args.store, Path(folder))
@@ -159,10 +169,11 @@ def _line(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
 
 def _as_text(row: dict[str, Any]) -> str:
     epoch = row["batches_per_epoch"] / row["batches"]
+    alone = f"{row['products_seconds'] * epoch:.1f}" if "products_seconds" in row else ""
     return (
         f"{row['library']:<10}{row['threads']:>8}{row['seconds'] * epoch:>11.1f}"
         f"{row['cpu_seconds'] * epoch:>9.1f}{row['edges'] / row['seconds'] / 1e6:>11.3f}"
-        f"{row['waiting_share']:>9.1%}{row['peak_rss_mb']:>9.0f}{row['parameters']:>12,}"
+        f"{alone:>12}{row['waiting_share']:>9.1%}{row['peak_rss_mb']:>9.0f}{row['parameters']:>12,}"
     )
 
 

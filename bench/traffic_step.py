@@ -6,25 +6,20 @@
 
 import statistics
 import time
-from collections.abc import Callable
-from unittest.mock import patch
 
 import numpy as np
+from products_alone import flop, products_of, seconds_alone
 
 from gaancore.graph.copies import GraphCopies
 from gaancore.graph.csr import CSRGraph
-from gaancore.kernels import cpu
-from gaancore.kernels.cpu.products import linear
 from gaancore.models.traffic_forecaster import TrafficForecaster
 from gaancore.nn import AggregatorSpec
 from gaancore.ops import masked_absolute_error
 from gaancore.optim import Adam, clip_grad_norm
-from gaancore.system import threads
 from gaancore.system.process import peak_rss_mb, prepare_process, rss_mb
 from gaancore.training.pieces import Gradients, pieces
 
 SENSORS, ARCS, BATCH, STEPS = 207, 1722, 64, 12
-Shape = tuple[int, int, int]  # rows, inputs and outputs of a product
 
 
 def road_graph(rng: np.random.Generator) -> CSRGraph:
@@ -50,13 +45,10 @@ def measure(num_threads: int, steps: int) -> dict[str, float]:
     mask = np.ones(targets.shape, bool)
     optimizer, gradient = Adam(model.named_parameters(), 0.001), Gradients(model)
 
-    def loss_of(twin, part):
+    def learn(twin, part):
         rows = slice(part.start * SENSORS, part.stop * SENSORS)
         speeds = twin(inputs[:, rows], future[:, rows], copies)
-        return masked_absolute_error(speeds, targets[rows], mask[rows], count=mask.size)
-
-    def learn(twin, part):
-        loss = loss_of(twin, part)
+        loss = masked_absolute_error(speeds, targets[rows], mask[rows], count=mask.size)
         loss.backward()
         return loss.data
 
@@ -71,50 +63,14 @@ def measure(num_threads: int, steps: int) -> dict[str, float]:
         seconds.append(time.perf_counter() - clock)
         memory.append(rss_mb())
     peak = peak_rss_mb()
-    shapes = products_of(lambda: loss_of(model, parts[0]))
-    flop = sum(6 * n * f * g for n, f, g in shapes) * len(parts)
+    products = products_of(lambda: learn(model, parts[0])) * len(parts)
     return {
         "seconds": statistics.median(seconds[1:]),
         "seconds_min": min(seconds[1:]),
-        "products_seconds": products_alone(shapes, len(parts)),
-        "products_gflop": flop / 1e9,
+        "products_seconds": seconds_alone(products),
+        "products_gflop": flop(products) / 1e9,
         "parameters": model.num_parameters,
         "rss_mb_after_step_2": memory[min(2, steps)],
         "rss_mb_at_end": memory[-1],
         "peak_rss_mb": peak,
     }
-
-
-def products_of(evaluate: Callable[[], object]) -> list[Shape]:
-    """The products that `evaluate` makes on its way forward; the way back makes two of each."""
-    shapes: list[Shape] = []
-    forward = linear.linear_forward
-
-    def noted(given, weight, bias, slope):
-        shapes.append((len(given[0]), *weight.shape))
-        return forward(given, weight, bias, slope)
-
-    with patch.object(cpu, "linear_forward", noted), patch.object(linear, "linear_forward", noted):
-        evaluate()  # layers that read one input come from the second
-    return shapes
-
-
-def products_alone(shapes: list[Shape], repeats: int) -> float:
-    """Seconds of the same products on the same threads with nothing else between them."""
-    arrays = {
-        (n, f, g): [np.ones(size, np.float32) for size in ((n, f), (f, g), (n, g))]
-        for n, f, g in shapes
-    }
-
-    def run(start: int, stop: int) -> None:
-        for _ in range(start, stop):
-            for shape in shapes:
-                x, weight, out = arrays[shape]
-                np.matmul(x, weight)
-                np.matmul(out, weight.T)
-                np.matmul(x.T, out)
-
-    run(0, 1)
-    clock = time.perf_counter()
-    threads.run_ranges(run, threads.split_evenly(repeats))
-    return time.perf_counter() - clock

@@ -12,6 +12,7 @@ import pytest
 from gaancore.data import open_store
 from gaancore.data.synthetic.reddit import write_synthetic_reddit
 from gaancore.ops import linear, linear_each
+from gaancore.tensor import Tensor
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -56,6 +57,7 @@ def test_an_epoch_of_reddit_is_timed_by_some_of_its_batches(store, tmp_path):
     assert 0 < row["edges"] <= 512 * 25 + 512 * 26 * 10
     assert 0 <= row["waiting_share"] < 1
     assert row["seconds"] > 0
+    assert row["products_seconds"] > 0
 
 
 def test_aggregators_are_timed_with_features_of_edges_and_without(tmp_path):
@@ -104,10 +106,9 @@ def test_points_that_need_more_than_the_memory_are_known_by_their_megabytes():
 def test_a_training_step_is_timed(task, tmp_path):
     (row,) = figures("train_step.py", "--task", task, "--repeats", "1", folder=tmp_path)
     assert (row["library"], row["threads"]) == ("gaancore", 1)
+    assert 0 < row["products_seconds"] < row["seconds"]  # the products alone, of all of it
     if task == "ppi":
         assert row["parameters"] == 267_465  # the paper's 267K
-    else:
-        assert 0 < row["products_seconds"] < row["seconds"]  # the products alone, of all of it
 
 
 @pytest.mark.parametrize(
@@ -166,17 +167,22 @@ def test_what_a_trick_replaces_must_be_there():
         tricks.replace(tricks.pieces, "gone", None)
 
 
-def test_products_alone_are_those_of_every_layer():
+def test_products_alone_are_those_of_every_layer_with_the_gradients_that_are_needed():
     sys.path.insert(0, str(BENCH))
-    import traffic_step
+    import products_alone
 
-    x, weight, bias = np.ones((5, 3)), np.ones((3, 4)), np.ones(4)
+    x, weight, bias = np.ones((5, 3)), Tensor(np.ones((3, 4)), requires_grad=True), np.ones(4)
 
-    def evaluate() -> None:
-        linear(x, weight, bias)
+    def step() -> None:
+        inner = linear(x, weight, bias)
+        linear(inner, np.ones((4, 2)), np.ones(2)).backward(np.ones((5, 2)))
         linear_each(x, x, weight, weight, bias, bias, slopes=(1.0, 0.1))
 
-    assert traffic_step.products_of(evaluate) == [(5, 3, 4)] * 3
+    forward, of_weight, of_input = [(5, 3, 4), (5, 4, 2)], [(4, 5, 2), (3, 5, 4)], [(5, 2, 4)]
+    found = products_alone.products_of(step)
+    assert found == [*forward, of_weight[0], *of_input, of_weight[1], *[(5, 3, 4)] * 2]
+    assert products_alone.flop(found) == 2 * (4 * 60 + 3 * 40)
+    assert products_alone.seconds_alone(found) > 0
 
 
 def test_every_trick_finds_what_it_switches_off():
