@@ -68,7 +68,8 @@ def told_of_parts(
 
     def far() -> list[str]:
         part = open_part(dataset, 0)
-        return _far(classifier, (part.features, part.edge_attr), dataset)
+        rows = (part.features, part.edge_attr)
+        return _far(classifier, rows, dataset, seen=" (in the first part, the only one compared)")
 
     return dataset.with_notes(*_joined(classifier, facts, dataset), *team.from_first(far))
 
@@ -90,7 +91,7 @@ def _joined(
 
 
 def _far(
-    classifier: Classifier, rows: tuple[Any, Any], asked: NodeInputs | PartedDataset
+    classifier: Classifier, rows: tuple[Any, Any], asked: NodeInputs | PartedDataset, seen: str = ""
 ) -> list[str]:
     """Warnings of features, of nodes and of edges, that are far from those of training."""
     trained = (((classifier.mean, classifier.scale), ""), (classifier.edges, "of edges: "))
@@ -99,5 +100,5 @@ def _far(
         if x is None or statistics is None or x.shape[1] != statistics[0].size:
             continue
         if far := far_from_training(x, *statistics, called):
-            found.append(f"warning: {whose}{far}; do they have the same units?")
+            found.append(f"warning: {whose}{far}{seen}; do they have the same units?")
     return found
