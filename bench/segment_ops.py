@@ -32,7 +32,7 @@ from rich.progress import track
 from scipy_segment_ops import ScipySegmentOps
 from segment_cases import OPS, Case, make_cases
 from segment_peers import peer_rows, write_case
-from segment_profiles import PROFILES
+from segment_profiles import LARGE, PROFILES
 from segment_report import print_report
 from segment_roofline import plot
 
@@ -84,9 +84,9 @@ def _arguments() -> argparse.Namespace:
     every = threads.get_num_threads()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ops", type=_names(OPS), default=list(OPS), help="comma list")
-    parser.add_argument(
-        "--profiles", type=_names(PROFILES), default=list(PROFILES), help="the same"
-    )
+    usual = [name for name in PROFILES if name not in LARGE]
+    text = f"the same, of {', '.join(PROFILES)} (all except {', '.join(LARGE)})"
+    parser.add_argument("--profiles", type=_names(PROFILES), default=usual, help=text)
     parser.add_argument(
         "--threads", default=sorted({1, every}), help=f"comma list of thread counts (1,{every})",
         type=lambda text: [int(count) for count in text.split(",")],

@@ -91,10 +91,19 @@ def _power_law(rng: np.random.Generator) -> Block:
     return graph.undirected().full_block()
 
 
+def _random(rng: np.random.Generator) -> Block:
+    """Ten million edges between random ends: rows that are found in no cache."""
+    nodes, edges = 357_000, 10_000_000
+    ends = rng.integers(0, nodes, (2, edges))
+    return CSRGraph.from_edges(*ends, nodes, duplicates="keep").full_block()
+
+
 PROFILES = {
     "ppi": Profile("20 graphs side by side, one layer of the paper's model", _ppi, 8, 24, 32, 64),
     "reddit-b0": Profile("512 seeds, 25 neighbours each", _reddit_step(512, 25), 4, 32, 128, 64),
     "reddit-b1": Profile("their neighbours, 10 each", _reddit_step(B1, 10), 1, 32, 512, 64),
     "power-law": Profile("a hub of thousands, many rows of one or none", _power_law, 8, 24, 32, 64),
     "tiny": Profile("207 sensors on roads", _road, 4, 16, 16, 64),
+    "random": Profile("ten million edges past every cache", _random, 8, 24, 32, 64),
 }
+LARGE = ("random",)  # takes 10 GB: timed only where it is asked for
