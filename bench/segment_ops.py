@@ -41,7 +41,7 @@ from gaancore.array import array_module, cuda_devices, resolve_device, to_device
 from gaancore.errors import DeviceError
 from gaancore.kernels import kernels_for
 from gaancore.system import threads
-from gaancore.system.process import prepare_process
+from gaancore.system.process import give_memory_back, prepare_process
 
 LARGEST_ERROR = 1e-5  # relative to the largest element, float32 against float64
 BUDGET = 0.3  # seconds: a call that has been repeated for so long has been timed enough
@@ -67,6 +67,7 @@ def main() -> None:
                 rows += _time_here(case, places, args.repeats)
                 if args.peers:
                     write_case(case, folder)
+        give_memory_back()  # the others have need of it
         rows += _time_peers(args, places, folder, rows)
     print_report(rows, roofs)
     if no_gpu:
