@@ -48,6 +48,13 @@ def flop(products: Sequence[Product]) -> int:
     return sum(2 * n * k * m for n, k, m in products)
 
 
+def cut(products: Sequence[Product], count: int) -> list[int]:
+    """Bounds of `count` runs of the list with about as many operations each."""
+    total = np.cumsum([flop([product]) for product in products])
+    shares = np.arange(1, count) / count
+    return [0, *np.searchsorted(total, shares * total[-1], "right").tolist(), len(products)]
+
+
 def seconds_alone(products: Sequence[Product]) -> float:
     """Seconds that NumPy's BLAS takes for them in float32, each as a whole, in the order given.
 
@@ -63,9 +70,7 @@ def seconds_alone(products: Sequence[Product]) -> float:
         for shape in products[start:stop]:
             np.matmul(*arrays[shape])
 
-    total = np.cumsum([flop([shape]) for shape in products])
-    shares = np.arange(1, threads.get_num_threads()) / threads.get_num_threads()
-    bounds = [0, *np.searchsorted(total, shares * total[-1]).tolist(), len(products)]
+    bounds = cut(products, threads.get_num_threads())
     run(0, len(products))
     clock = time.perf_counter()
     threads.run_ranges(run, bounds)

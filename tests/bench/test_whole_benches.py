@@ -183,6 +183,8 @@ def test_products_alone_are_those_of_every_layer_with_the_gradients_that_are_nee
     assert found == [*forward, of_weight[0], *of_input, of_weight[1], *[(5, 3, 4)] * 2]
     assert products_alone.flop(found) == 2 * (4 * 60 + 3 * 40)
     assert products_alone.seconds_alone(found) > 0
+    assert products_alone.cut(found * 2, 2) == [0, len(found), 2 * len(found)]
+    assert products_alone.cut([(9, 1, 1), *[(1, 3, 1)] * 6], 3) == [0, 1, 4, 7]  # of 27 operations
 
 
 def test_every_trick_finds_what_it_switches_off():
