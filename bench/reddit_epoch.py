@@ -84,9 +84,7 @@ def measure(store: str, num_threads: int, num_batches: int, depth: int) -> dict[
                 waited = ahead.waited
     peak = peak_rss_mb()
     products = products_of(lambda: learn(batch, number + 1))  # those of one batch
-    every = (
-        products * num_threads
-    )  # a batch for each thread: the few products do not share out evenly
+    every = products * num_threads  # a batch for each thread: one alone is not cut evenly
     alone = statistics.median(seconds_alone(every) for _ in range(3)) / num_threads
     return {
         "library": "gaancore",
