@@ -170,6 +170,12 @@ def test_a_config_holds_for_every_row_and_set_wins_over_it(gaancore, data, tmp_p
     assert "--config tiny.toml" in report(tmp_path / "reproduced")["command"]
 
 
+def test_the_wide_recipe_holds_for_every_model_of_a_table(gaancore, data, tmp_path):
+    given = ["--task", "ppi", "--data", data, "--config", "ppi-wide", "--budget", "0"]
+    assert gaancore("reproduce", "main", *given).code == 0
+    assert "--config ppi-wide" in report(tmp_path / "reproduced")["command"]
+
+
 def test_tables_share_runs_with_the_same_settings(gaancore, data, tmp_path):
     options = ["--data", data, "--seeds", "1", "--task", "ppi", "--out", "out"]
     widths = [option for option in small_options(epochs=1) if "num_heads" not in option]
